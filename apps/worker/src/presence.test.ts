@@ -38,17 +38,23 @@ it('offers no slots once it takes no further jobs, and is gone with its last wor
   expect(told[1]?.pools).toEqual({});
 });
 
-it('is announced twice a second, and not queued for later while Redis is away', async () => {
-  const told: string[] = [];
-  let isUp = true;
-  const bus: Bus = {
-    publish: async (_channel, text) => told.push(text),
+/** A bus that publishes this way while it is up, and hears nothing. */
+function busOf(publish: Bus['publish'], isUp: () => boolean): Bus {
+  return {
+    ...{ publish, isUp, canPublish: isUp },
     post: () => undefined,
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
-    isUp: () => isUp,
-    canPublish: () => isUp,
   };
+}
+
+it('is announced twice a second, and not queued for later while Redis is away', async () => {
+  const told: string[] = [];
+  let isUp = true;
+  const bus = busOf(
+    async (_channel, text) => told.push(text),
+    () => isUp,
+  );
   const presence = new Presence({ bus, signs: bus, worker: 'w', pools: [], clock: systemClock });
   await presence.start();
   await vi.advanceTimersByTimeAsync(2 * presenceIntervalMs);
@@ -119,14 +125,10 @@ it('is not announced while no sign of life can be sent', async () => {
 it('is told before the next step of a drain, which waits for it only while Redis is there', async () => {
   const [taken, done]: [(() => void)[], string[]] = [[], []];
   let isUp = true;
-  const bus: Bus = {
-    publish: () => new Promise((resolve) => taken.push(() => resolve(1))),
-    post: () => undefined,
-    subscribe: async () => undefined,
-    onResubscribed: () => undefined,
-    isUp: () => isUp,
-    canPublish: () => isUp,
-  };
+  const bus = busOf(
+    () => new Promise((resolve) => taken.push(() => resolve(1))),
+    () => isUp,
+  );
   const presence = new Presence({ bus, signs: bus, worker: 'w', pools: [], clock: systemClock });
   void presence.enter('draining').then(() => done.push('draining'));
   await vi.advanceTimersByTimeAsync(newsLimitMs - 1);

@@ -147,3 +147,8 @@ export function readSentence(value: unknown): string | undefined {
   const path = Array.isArray(loc) ? loc.filter((step) => step !== 'body').join('.') : '';
   return path === '' ? msg : `${path}: ${msg}`;
 }
+
+/** The template of gpt-oss, whose models say what precedes a call in their thoughts, wants a call with one of the two. */
+export function wantsOneThought(refusal: string): boolean {
+  return /\bcannot pass both content and thinking\b/i.test(refusal);
+}

@@ -14,6 +14,7 @@ import {
   type UserMessage,
 } from '@sluice/canonical';
 import { parseArguments } from '../call-arguments.ts';
+import { mediaLabel } from '../media-label.ts';
 import { isClaude } from './claude-models.ts';
 import { type Encoding, ownFields, ownValue, unsayable } from './encoding.ts';
 import { isForeignSignature } from './foreign-thinking.ts';
@@ -186,6 +187,6 @@ function encodeToolResult(part: ToolResultPart, path: string, encoding: Encoding
     ...(part.isError && { is_error: true }),
     ...ownFields(part, encoding),
   };
-  const label = { type: 'text', text: `Output of tool call ${id}:` };
+  const label = { type: 'text', text: mediaLabel(id) };
   return { result, media: media.length === 0 ? [] : [label, ...media] };
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { wantsOneThought } from '../upstream-words.ts';
 import { hashedUser } from '../user-hash.ts';
 import { withoutCacheDetail } from './cache-words.ts';
 import { withoutThinking } from './foreign-thinking.ts';
@@ -31,8 +32,6 @@ const wantsUserLast = /\bassistant message prefill\b|\bprefilling assistant mess
 const missesThinking = /\bthinking\b.*\bpassed back\b/i;
 /** Older vLLM, and ModelScope, know no thinking in an answer, so its content is neither a text nor a list of blocks. */
 const refusesThought = /\bcontent\W{1,6}str\b.{0,20}\binput should be a valid string\b/i;
-/** Words of the template of gpt-oss, whose models say what precedes a call in their thoughts. */
-const wantsOneThought = /\bcannot pass both content and thinking\b/i;
 /** Refusals by servers that validate with a schema older than the field. */
 const refusesField = /extra inputs are not permitted/i;
 /** What a coding tool says in system turns beside their text. */
@@ -87,7 +86,7 @@ export function rephrase(
     );
   if (wantsNoSystemTurn.test(refusal)) return withPlainSystemTurns(body, 'user');
   if (refusesThought.test(refusal)) return eachTurn(body, unthought);
-  if (wantsOneThought.test(refusal)) return eachTurn(body, withOneThought);
+  if (wantsOneThought(refusal)) return eachTurn(body, withOneThought);
   if (wantsUserFirst.test(refusal)) return begunByUser(body);
   if (missesThinking.test(refusal)) return eachTurn(body, withThought);
   if (wantsNewestDraft.test(refusal)) return withNewestDraft(body);

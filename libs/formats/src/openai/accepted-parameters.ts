@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { schemaLists, schemaMaps, schemas } from './schema-walk.ts';
+import { toldKeyword, withInner } from './schema-walk.ts';
 
 /** Keywords that tell the type in other words. */
 const typing = ['anyOf', 'oneOf', 'allOf', '$ref'];
@@ -20,39 +20,15 @@ export function acceptedParameters(schema: JsonObject): JsonObject {
 
 /** `isReadable`: whether a search has found all its patterns readable. */
 function accepted(schema: JsonObject, isReadable = false): JsonObject {
-  const whole = withPattern(schema);
+  const whole = isUnread(schema.pattern) ? toldKeyword(schema, 'pattern') : { ...schema };
   // Without its pattern, an exclusion would exclude more, or everything. Exclusions within one that stays are not
   // searched again: 180 around each other would have the same schemas searched 180 times.
   if (!isReadable && hasUnreadPattern(whole.not)) delete whole.not;
-  const inner = (part: Json, isWithinExclusion = false): Json =>
-    // A schema may also be `true` or `false`.
-    isJsonObject(part) ? accepted(part, isReadable || isWithinExclusion) : part;
-  for (const name of schemaMaps) {
-    const map = whole[name];
-    if (isJsonObject(map))
-      whole[name] = Object.fromEntries(Object.entries(map).map(([key, value]) => [key, inner(value)]));
-  }
-  for (const name of schemaLists) {
-    const list = whole[name];
-    if (Array.isArray(list)) whole[name] = list.map((part) => inner(part));
-  }
-  for (const name of schemas) {
-    const value = whole[name];
-    if (value !== undefined) whole[name] = inner(value, name === 'not');
-  }
-  const isArray = whole.type === 'array' || (Array.isArray(whole.type) && whole.type.includes('array'));
-  return isArray && whole.items === undefined && whole.prefixItems === undefined
-    ? { ...whole, items: {} }
-    : whole;
-}
-
-/** A copy, with a pattern that Python does not read in words. */
-function withPattern(schema: JsonObject): JsonObject {
-  const { pattern, ...others } = schema;
-  if (!isUnread(pattern)) return { ...schema };
-  const told = `{pattern: ${JSON.stringify(pattern)}}`;
-  const { description } = schema;
-  return { ...others, description: typeof description === 'string' ? `${description}\n\n${told}` : told };
+  const said = withInner(whole, (inner, keyword) => accepted(inner, isReadable || keyword === 'not'));
+  const isArray = said.type === 'array' || (Array.isArray(said.type) && said.type.includes('array'));
+  return isArray && said.items === undefined && said.prefixItems === undefined
+    ? { ...said, items: {} }
+    : said;
 }
 
 function isUnread(pattern: Json | undefined): boolean {

@@ -1,14 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { wantsOneThought } from '../upstream-words.ts';
 import { eachMessage } from './message-words.ts';
-
-/** Words of the template of gpt-oss, whose models say what precedes a call in their thoughts. */
-const wantsOneThought = /\bcannot pass both content and thinking\b/i;
 
 const thinkingFields = ['reasoning_content', 'reasoning'];
 
 /** With what an answer says before its calls at the end of its thoughts. */
 export function withOneThought(body: JsonObject, refusal: string): JsonObject | undefined {
-  if (!wantsOneThought.test(refusal)) return undefined;
+  if (!wantsOneThought(refusal)) return undefined;
   return eachMessage(body, (message) => {
     const { role, content, tool_calls: calls } = message;
     const text = textOf(content);

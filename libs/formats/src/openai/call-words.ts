@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { objectOf } from '../json-object.ts';
+import { mediaLabel } from '../media-label.ts';
 import { unsignedCall } from '../unsigned-call.ts';
 import { eachMessage } from './message-words.ts';
-import { mediaLabel } from './messages-encode.ts';
 import { detailsField } from './reasoning-details.ts';
 import { saysUnknown } from './setting-words.ts';
 

@@ -9,6 +9,7 @@ import {
   type TextPart,
   type ToolResultPart,
 } from '@sluice/canonical';
+import { mediaLabel } from '../media-label.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import { isCallItem } from './messages.ts';
 import { encodeContent, encodeMedia } from './parts.ts';
@@ -165,9 +166,4 @@ function encodeResult(result: ToolResultPart, path: string, dropped: FormatId[])
 
 function labelled(media: JsonObject[], toolCallId: string): JsonObject[] {
   return media.length === 0 ? [] : [{ type: 'text', text: mediaLabel(toolCallId) }, ...media];
-}
-
-/** What stands before the images and files of a call's result. */
-export function mediaLabel(toolCallId: string): string {
-  return `Output of tool call ${toolCallId}:`;
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { objectOf } from '../json-object.ts';
-import { eachSchema } from './schema-walk.ts';
+import { eachSchema, toldKeyword } from './schema-walk.ts';
 
 /** Changes a schema. One that needs no change stays the same object. */
 type Change = (schema: JsonObject) => JsonObject;
@@ -92,10 +92,7 @@ function withAnyType(schema: JsonObject): JsonObject {
 
 /** Without a keyword, which is told in the description if it says something. */
 function told(schema: JsonObject, name: string): JsonObject {
+  if (!wordless.has(name)) return toldKeyword(schema, name);
   const { [name]: value, ...others } = schema;
-  if (value === undefined) return schema;
-  if (wordless.has(name)) return others;
-  const words = `{${name}: ${JSON.stringify(value)}}`;
-  const { description } = others;
-  return { ...others, description: typeof description === 'string' ? `${description}\n\n${words}` : words };
+  return value === undefined ? schema : others;
 }
