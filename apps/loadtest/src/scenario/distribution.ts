@@ -114,7 +114,7 @@ export function pick<T extends { weight: number }>(choices: readonly T[], random
 function pair(text: string, parts: string[]): [string, string] {
   const [first, second] = parts;
   if (parts.length !== 2 || first === undefined || second === undefined) {
-    throw new SluiceError('invalid-request', `expected 2 numbers: ${text}`);
+    throw new SluiceError('invalid-request', `expected 2 numbers with a comma between: ${text}`);
   }
   return [first, second];
 }
