@@ -54,4 +54,11 @@ describe('distributions', () => {
       expect(() => parseCounts(text)).toThrow(SluiceError);
     },
   );
+
+  it.each([
+    ['uniform:3,9', 'with .. between them'],
+    ['normal:3..9', 'with , between them'],
+  ])('says how the numbers of %j are separated', (text, words) => {
+    expect(() => parseCounts(text)).toThrow(words);
+  });
 });

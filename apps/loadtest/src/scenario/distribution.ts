@@ -31,17 +31,17 @@ export function parseDistribution(text: string, read: ReadValue): Distribution {
     case 'fixed':
       return { kind: 'fixed', value: read(rest) };
     case 'uniform': {
-      const [first, second] = pair(text, rest.split('..'));
+      const [first, second] = pair(text, rest, '..');
       const [from, to] = [read(first), read(second)];
       if (from > to) throw new SluiceError('invalid-request', `lower bound above the upper one: ${text}`);
       return { kind: 'uniform', from, to };
     }
     case 'normal': {
-      const [mean, deviation] = pair(text, rest.split(','));
+      const [mean, deviation] = pair(text, rest, ',');
       return { kind: 'normal', mean: read(mean), deviation: read(deviation) };
     }
     case 'lognormal': {
-      const [median, sigma] = pair(text, rest.split(','));
+      const [median, sigma] = pair(text, rest, ',');
       return { kind: 'lognormal', median: read(median), sigma: parseNumber(sigma) };
     }
     case 'exponential':
@@ -111,11 +111,10 @@ export function pick<T extends { weight: number }>(choices: readonly T[], random
   return last;
 }
 
-function pair(text: string, parts: string[]): [string, string] {
-  const [first, second] = parts;
-  if (parts.length !== 2 || first === undefined || second === undefined) {
-    throw new SluiceError('invalid-request', `expected 2 numbers with a comma between: ${text}`);
-  }
+function pair(text: string, values: string, separator: ',' | '..'): [string, string] {
+  const [first, second, ...more] = values.split(separator);
+  if (first === undefined || second === undefined || more.length > 0)
+    throw new SluiceError('invalid-request', `expected 2 numbers with ${separator} between them: ${text}`);
   return [first, second];
 }
 
