@@ -133,16 +133,26 @@ export function saysRefusedMedia(message: string): boolean {
   return refusedMedia.test(message);
 }
 
+const refusedFeature = /\bno endpoints found that (?:support|can handle)\b/i;
+
+/** Whether no server of a model can do what a request asks: OpenRouter says so with status 404, as of an unknown model. */
+export function saysRefusedFeature(message: string): boolean {
+  return refusedFeature.test(message);
+}
+
 /**
  * The sentence in a server's `message` or `detail`: a text, or the first complaint of a list as FastAPI makes it, which
- * other servers wrap once more. Absent if there is none.
+ * other servers wrap once more, as Together does with a whole error. Absent if there is none.
  */
 export function readSentence(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const first: unknown = Array.isArray(value) ? value[0] : value;
   if (!isJsonObject(first)) return undefined;
-  const { msg, loc, detail } = first;
-  if (typeof msg !== 'string') return detail === undefined ? undefined : readSentence(detail);
+  const { msg, loc, detail, message } = first;
+  if (typeof msg !== 'string') {
+    const inner = detail ?? message;
+    return inner === undefined ? undefined : readSentence(inner);
+  }
   // The wrong value is beside it as `input`. It is the client's, so it is not read.
   const path = Array.isArray(loc) ? loc.filter((step) => step !== 'body').join('.') : '';
   return path === '' ? msg : `${path}: ${msg}`;

@@ -131,6 +131,12 @@ describe('the answer of a server', () => {
     expect(client.decodeError(404, {}, unknown).detail).toBe('model-not-found');
   });
 
+  test('tells a request that suits no server of a model from an unknown model', () => {
+    const message = 'No endpoints found that support image input for this model';
+    const body = { type: 'error', error: { type: 'not_found_error', message } };
+    expect(client.decodeError(404, {}, body)).toEqual({ kind: 'invalid-request', message });
+  });
+
   test('knows an image that a model does not accept, which llama.cpp reports as its own failure', () => {
     const message =
       'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj';

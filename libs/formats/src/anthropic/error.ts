@@ -12,7 +12,13 @@ import { retryHeaders, statusOf } from '../status.ts';
 import { sayTooLong, type TooLong } from '../too-long.ts';
 import { unreadable } from '../unreadable.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
-import { isOutOfMoney, longestMessage, saysRefusedMedia, saysTooLong } from '../upstream-words.ts';
+import {
+  isOutOfMoney,
+  longestMessage,
+  saysRefusedFeature,
+  saysRefusedMedia,
+  saysTooLong,
+} from '../upstream-words.ts';
 
 const typeOf: Readonly<Record<ErrorKind, string>> = {
   'invalid-request': 'invalid_request_error',
@@ -124,6 +130,7 @@ export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: str
   }
   if (isOutOfMoney(kind, text)) return { kind: 'budget-exhausted', message: text };
   if (kind === 'upstream-failed' && saysRefusedMedia(text)) return { kind: 'invalid-request', message: text };
+  if (kind === 'not-found' && saysRefusedFeature(text)) return { kind: 'invalid-request', message: text };
   if (kind === 'not-found' && /model/i.test(text)) return { kind, message: text, detail: 'model-not-found' };
   return markOverload({ kind, message: text }, type, text);
 }

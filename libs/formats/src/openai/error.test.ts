@@ -252,6 +252,22 @@ describe('decodeError', () => {
     );
   });
 
+  test.each([
+    'No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing',
+    'No endpoints found that can handle the requested parameters.',
+  ])('tells a request that suits no server of a model from an unknown model: %s', (message) => {
+    const body = { error: { message, code: 404 } };
+    expect(decodeError(404, {}, body)).toEqual({ kind: 'invalid-request', message });
+    const unknown = { error: { message: 'No endpoints found for a/b.', code: 404 } };
+    expect(decodeError(404, {}, unknown).kind).toBe('not-found');
+  });
+
+  test('reads an error inside of the message of another, as Together wraps it', () => {
+    const inner = { message: 'Invalid JSON data', type: 'invalid_request_error' };
+    const body = { error: { message: inner, type: 'invalid_request_error' } };
+    expect(decodeError(400, {}, body)).toEqual({ kind: 'invalid-request', message: 'Invalid JSON data' });
+  });
+
   test('does not let a client wait with a request larger than a whole minute’s tokens', () => {
     const body = { error: { message: 'Request too large', type: 'tokens', code: 'rate_limit_exceeded' } };
     expect(decodeError(413, {}, body).kind).toBe('too-large');

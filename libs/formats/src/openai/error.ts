@@ -9,6 +9,7 @@ import {
   isOutOfMoney,
   longestMessage,
   saysFlaggedContent,
+  saysRefusedFeature,
   saysRefusedKey,
   saysRefusedMedia,
   saysRefusedPlace,
@@ -140,9 +141,8 @@ function describeInBand(found: WireError): ErrorInfo {
 const mayBeTooLong: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'too-large', 'upstream-failed']);
 
 /**
- * The kinds for which a server's words about a conversation that does not suit its model are believed. llama.cpp and
- * Ollama report that as a failure of their own, and MLX's server answers 404 to whatever goes wrong before it
- * generates.
+ * The kinds for which a server's words about a request that does not suit its model are believed. llama.cpp and Ollama
+ * report that as a failure of their own, and MLX's server answers 404 to whatever goes wrong before it generates.
  */
 const mayBeUnfit: ReadonlySet<ErrorKind> = new Set(['not-found', 'upstream-failed']);
 
@@ -155,8 +155,8 @@ function kindOf({ code = '', type = '', message = '' }: WireError, fallback: Err
   if (fallback === 'too-large') return fallback;
   if (accountTypes.has(type)) return 'budget-exhausted';
   const kind = kindOfCode.get(code) ?? fallback;
-  if (mayBeUnfit.has(kind) && (saysRefusedMedia(message) || saysWrongOrder(message)))
-    return 'invalid-request';
+  const isUnfit = [saysRefusedMedia, saysRefusedFeature, saysWrongOrder].some((says) => says(message));
+  if (mayBeUnfit.has(kind) && isUnfit) return 'invalid-request';
   if (isOutOfMoney(kind, message)) return 'budget-exhausted';
   if (kind !== 'invalid-request') return kind;
   if (saysRefusedPlace(message)) return 'permission-denied';
