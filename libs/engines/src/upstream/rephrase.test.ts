@@ -99,6 +99,23 @@ describe('a server that does not accept a field of its dialect', () => {
     }
   });
 
+  it('is left to decide about a call that none behind a router can be forced to, and that it answers 404 to', async () => {
+    const message = "No endpoints found that support the provided 'tool_choice' value. To learn more, visit";
+    server.answer = (response, { body }) => {
+      const isRefused = 'tool_choice' in body;
+      response.writeHead(isRefused ? 404 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isRefused ? { error: { message, code: 404 } } : taken));
+    };
+    const forced = askFor('hi', {
+      tools: [{ type: 'function', name: 'f', parameters: { type: 'object' } }],
+      toolChoice: { type: 'required' },
+    });
+    for (const calls of [2, 3]) {
+      expect(textOf(await runOf(engine, forced, { clientFormat: 'anthropic' }))).toBe('taken');
+      expect(server.seen).toHaveLength(calls);
+    }
+  });
+
   it('gets no top_k if it does not know the field', async () => {
     refuse({ top_k: "property 'top_k' is unsupported" });
     const narrow = askFor('hi', { sampling: { topK: 64, temperature: 1 } });

@@ -5,13 +5,16 @@ import { isSystem } from './turn-order.ts';
 /** How OpenAI and DeepSeek say that the prompt itself has to ask for JSON. */
 const wantsWord = /\bcontain the word\b.{0,3}\bjson\b/i;
 const isOfFormat = /\bresponse[_ ]format\b|\bjson_schema\b/i;
-const isUnavailable = /\bunavailable\b|\bnot support/i;
+/** Text Generation Inference does not know the variant; Triton names those that it knows. */
+const isUnavailable =
+  /\bunavailable\b|\bnot support|\bunknown variant `json_schema`|\bresponse_format\.type: input should be 'text'/i;
 const isBesideTools = /\btools?\b/i;
 /** OpenAI's refusal of the schema of a list or another value, which clients of generate content often send. */
 const wantsObject = /\bresponse_format\b.*\bmust be a json schema of 'type: "object"/i;
 
-/** LM Studio and Perplexity take a schema, but no wish for JSON without one. */
-const wantsSchema = /\bresponse_format\b.*\b(?:must|should) be 'json_schema'/i;
+/** LM Studio, Perplexity and Text Generation Inference take a schema, but no wish for JSON without one. */
+const wantsSchema =
+  /\bresponse_format\b.*\b(?:must|should) be 'json_schema'|\bresponse_format: missing field `value`/i;
 
 /** Qwen's refusal of JSON, with a schema or without one, while its model thinks. */
 const refusesWhileThinking = /\bjson mode response is not supported\b/i;

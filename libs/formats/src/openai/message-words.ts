@@ -79,12 +79,16 @@ export function withOlderRole(body: JsonObject, refusal: string): JsonObject | u
   );
 }
 
-/** The last two are Cloudflare's, of parts or of null, and Ollama's, of null. */
 const wantsString = new RegExp(
   [
     'expected a string(?! with)|a valid string|(?:must|to) be a string',
+    // Qwen and SambaNova.
+    "\\bcontent field's type should be `str`|'content' type\\. expected one of: \\['str'\\]",
+    // Cloudflare, of parts or of null.
     "\\btype mismatch of '/messages/\\d+/content'",
-    '\\binvalid message content type: <nil>',
+    // Of null: Ollama, Text Generation Inference, Together and older FastAPI.
+    '\\binvalid message content type: <nil>|\\bmissing field `content`|\\buntagged enum MessageContent\\b',
+    '\\bcontent: none is not an allowed value',
   ].join('|'),
   'i',
 );

@@ -760,6 +760,16 @@ test.each([
   "AiError: Bad input: Error: oneOf at '/' not met, 0 matches: Type mismatch of '/messages/0/content', 'array' not in 'string', Type mismatch of '/messages/1/content', 'string' not in 'null'",
   // Ollama
   'invalid message content type: <nil>',
+  // Qwen
+  "<400> InternalError.Algo.InvalidParameter: The content field's type should be `str` in messages.",
+  // SambaNova
+  "Unable to tokenize message with status code 400 for model DeepSeek-V3.1: Invalid 'content' type. Expected one of: ['str'], got list.",
+  // Text Generation Inference, of null
+  'Failed to deserialize the JSON body into the target type: messages[1]: missing field `content` at line 1 column 99',
+  // Together, of null
+  'Invalid JSON data: Failed to deserialize the JSON body into the target type: messages[1]: data did not match any variant of untagged enum MessageContent',
+  // Older FastAPI, of null
+  'messages.1.content: none is not an allowed value',
 ])('a server that takes only strings in other words gets strings: %s', (refusal) => {
   const call = { role: 'assistant', tool_calls: [{ id: 'c' }] };
   expect(
@@ -794,4 +804,82 @@ test('Zhipu’s words for more than one stop string are known', () => {
   const { areRefused } = openai.client.servers.stopStrings;
   expect(areRefused?.('stop:最大只能有1个停止词')).toBe(true);
   expect(areRefused?.('stop: too long')).toBe(false);
+});
+
+test('Text Generation Inference’s words for more stop strings than it takes are known', () => {
+  const { areRefused } = openai.client.servers.stopStrings;
+  expect(areRefused?.('Input validation error: `stop` supports up to 2 stop sequences. Given: 3')).toBe(true);
+});
+
+test('Text Generation Inference gets no `top_p` that changes nothing', () => {
+  const refusal = 'Input validation error: `top_p` must be > 0.0 and < 1.0';
+  expect(rephrase({ model: 'm', top_p: 1 }, refusal, false)).toEqual({ model: 'm' });
+  expect(rephrase({ model: 'm', top_p: 0 }, refusal, false)).toBeUndefined();
+  expect(rephrase({ model: 'm' }, refusal, false)).toBeUndefined();
+});
+
+describe('a temperature outside of a server’s range, of a client of another format', () => {
+  test('becomes the nearest that it takes', () => {
+    const positive = 'Input validation error: `temperature` must be strictly positive';
+    expect(rephrase({ temperature: 0 }, positive, true)).toEqual({ temperature: 0.01 });
+    expect(rephrase({ temperature: 0 }, positive, false)).toBeUndefined();
+    expect(rephrase({ temperature: 0.5 }, positive, true)).toBeUndefined();
+    const least = 'temperature: Input should be less than or equal to 1';
+    expect(rephrase({ temperature: 1.3 }, least, true)).toEqual({ temperature: 1 });
+    expect(rephrase({ temperature: 1 }, least, true)).toBeUndefined();
+    const between = 'invalid temperature: must be between 0 and 1.5';
+    expect(rephrase({ temperature: 2 }, between, true)).toEqual({ temperature: 1.5 });
+    expect(rephrase({ temperature: 0 }, between, true)).toBeUndefined();
+    expect(rephrase({}, least, true)).toBeUndefined();
+  });
+});
+
+describe('a server that refuses the strictness of functions', () => {
+  const fn = (strict?: boolean) => ({
+    type: 'function',
+    function: { name: 'f', parameters: { type: 'object' }, ...(strict !== undefined && { strict }) },
+  });
+
+  test.each([
+    // Cohere
+    "unknown field: parameter 'strict' is not a valid field. For proper usage, please refer to https://docs.cohere.com/reference/chat",
+    // RouteLLM
+    'Validation Error: "strict" - Extra inputs are not permitted',
+    // Cerebras
+    "Tools with mixed values for 'strict' are not allowed. Please set all tools to 'strict: true' or 'strict: false'",
+    'All function tools should have the same strictness.',
+  ])('is not told of it by a client of another format: %s', (refusal) => {
+    const body = { model: 'm', tools: [fn(true), fn(), fn(false), 'odd'] };
+    const loose = { model: 'm', tools: [fn(), fn(), fn(), 'odd'] };
+    expect(rephrase(body, refusal, true)).toEqual(loose);
+    expect(rephrase(body, refusal, false)).toBeUndefined();
+    expect(rephrase(loose, refusal, true)).toBeUndefined();
+    expect(rephrase({ model: 'm' }, refusal, true)).toBeUndefined();
+  });
+});
+
+test.each([
+  // Text Generation Inference
+  'Failed to deserialize the JSON body into the target type: response_format: unknown variant `json_schema`, expected one of `json`, `json_object`, `regex` at line 1 column 10',
+  // Triton
+  "response_format.type: Input should be 'text' or 'json_object'",
+])('a server that knows no schemas of answers gets it in words: %s', (refusal) => {
+  const schema = { type: 'object' };
+  const user = { role: 'user', content: 'Hi' };
+  const body = { messages: [user], response_format: { type: 'json_schema', json_schema: { schema } } };
+  const content = `Answer with one valid JSON object and nothing else. It follows this JSON Schema: ${JSON.stringify(schema)}`;
+  const worded = { messages: [{ role: 'system', content }, user], response_format: { type: 'json_object' } };
+  expect(rephrase(body, refusal, true)).toEqual(worded);
+  expect(rephrase(worded, refusal, true)).toBeUndefined();
+  // The former takes no wish without a schema either.
+  const missing = 'response_format: missing field `value` at line 1 column 10';
+  expect(rephrase(worded, missing, true)?.response_format).toBeUndefined();
+});
+
+test('a forced call that OpenRouter finds no server for is left to the model', () => {
+  const refusal =
+    "No endpoints found that support the provided 'tool_choice' value. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing";
+  const body = { model: 'm', tools: [], tool_choice: 'required' };
+  expect(rephrase(body, refusal, true)).toEqual({ model: 'm', tools: [] });
+  expect(rephrase(body, refusal, false)).toBeUndefined();
 });

@@ -11,11 +11,12 @@ import {
   withPlainText,
   withTemplateOrder,
 } from './message-words.ts';
-import { withReadSchemas } from './schema-words.ts';
+import { withLooseFunctions, withReadSchemas } from './schema-words.ts';
 import {
   withFreeChoice,
+  withKnownTemperature,
   withNewerLimit,
-  withoutIdlePenalty,
+  withoutIdleSetting,
   withoutSetting,
   withoutStream,
   withoutStreamOptions,
@@ -62,8 +63,9 @@ const rephrasings: readonly Rephrasing[] = [
   (body, refusal) => withoutWord(body, 'parallel_tool_calls', refusal),
   // LM Studio can force a call, but not of a certain function.
   withSoleFunction,
-  // xAI's models that reason refuse penalties, and many chat programs send their two even as 0.
-  withoutIdlePenalty,
+  // xAI's models that reason refuse penalties, and Text Generation Inference a `top_p` of 1. Many chat programs send
+  // them even where they change nothing.
+  withoutIdleSetting,
 ];
 /** For a client of another format, which cannot know what servers of this dialect refuse. */
 const foreignRephrasings: readonly Rephrasing[] = [
@@ -73,6 +75,9 @@ const foreignRephrasings: readonly Rephrasing[] = [
   // DeepSeek and Qwen force no call while they think.
   withFreeChoice,
   withReadSchemas,
+  withLooseFunctions,
+  // Its range differs.
+  withKnownTemperature,
   // OpenAI takes no files but PDF.
   withTextFiles,
   // Mistral refuses `user`, and the name of a deployment at Azure does not tell which settings its model takes.

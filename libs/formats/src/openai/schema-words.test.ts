@@ -65,6 +65,49 @@ describe('llama.cpp, which makes a grammar of each schema', () => {
   });
 });
 
+test('Fireworks gets a type for every schema', () => {
+  const refusal =
+    "JSON Schema not supported: could not understand the instance `{'items': {'type': 'string'}}`.";
+  const text = { type: 'string' };
+  const before = {
+    properties: {
+      list: { items: text },
+      tuple: { prefixItems: [text] },
+      either: { anyOf: [{ required: ['a'] }, { required: ['b'] }] },
+      any: { description: 'Any.' },
+      one: { enum: ['a'] },
+    },
+  };
+  const either = { anyOf: ['a', 'b'].map((name) => ({ type: 'object', required: [name] })) };
+  const after = {
+    type: 'object',
+    properties: {
+      list: { type: 'array', items: text },
+      tuple: { type: 'array', prefixItems: [text] },
+      either,
+      any: { description: 'Any.', type: ['string', 'number', 'boolean', 'object', 'array', 'null'] },
+      one: { enum: ['a'] },
+    },
+  };
+  expect(said(before, refusal)).toEqual(asking(after));
+  expect(said(after, refusal)).toBeUndefined();
+});
+
+test('Cerebras is told of what it does not read in the schema of an answer in words', () => {
+  const refusal = "Unsupported JSON schema fields: {'minItems', 'pattern', '$ref'}";
+  const parameters = { type: 'object', properties: { l: { type: 'array', minItems: 1 } } };
+  const body = (list: JsonObject) => ({
+    ...asking(parameters),
+    response_format: { type: 'json_schema', json_schema: { name: 'r', schema: { properties: { list } } } },
+  });
+  const ref = { $ref: '#/$defs/a' };
+  const before = body({ type: 'array', items: ref, minItems: 1 });
+  const after = body({ type: 'array', items: ref, description: '{minItems: 1}' });
+  expect(rephrase(before, refusal, true)).toEqual(after);
+  expect(rephrase(after, refusal, true)).toBeUndefined();
+  expect(said(parameters, refusal)).toBeUndefined();
+});
+
 describe('Gemini behind Databricks, which reads a subset of the keywords', () => {
   const unknown = (name: string, at = 'tools[0].function_declarations[0].parameters') =>
     `Invalid JSON payload received. Unknown name "${name}" at '${at}': Cannot find field.`;

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 /** How servers say that they do not accept a field or value. */
 const isUnknown = new RegExp(
   [
-    'unsupported|unexpected|unknown|unrecogni[sz]ed|incompatible',
+    'unsupported|unexpected|unknown|unrecogni[sz]ed|incompatible|no endpoints found that support',
     'not (?:support(?:ed)?|permitted|allowed)\\b|only \\S+ is allowed',
   ].join('|'),
   'i',
@@ -100,18 +100,43 @@ const dispensable = ['user', 'seed', 'temperature', 'top_p', 'presence_penalty',
 );
 const namesStop = named('stop');
 
-/** How Zhipu says that it takes one stop string only. */
-const takesOneStop = /最大只能有1个停止词/;
+/** How Zhipu says that it takes one stop string only, and Text Generation Inference, that it takes less than it got. */
+const takesFewStops = /最大只能有1个停止词|`stop` supports up to \d+ stop/;
 
 /** Whether a server says that it takes no stop strings, as xAI's models that reason do, or not as many. */
 export function refusesStops(refusal: string): boolean {
-  return takesOneStop.test(refusal) || (namesStop.test(refusal) && saysUnknown(refusal));
+  return takesFewStops.test(refusal) || (namesStop.test(refusal) && saysUnknown(refusal));
 }
 
-/** Without a penalty of 0, which changes nothing. */
-export function withoutIdlePenalty(body: JsonObject, refusal: string): JsonObject | undefined {
-  const idle = dispensable.filter(({ setting }) => setting.endsWith('_penalty') && body[setting] === 0);
+/** The values with which these settings change nothing. */
+const idleValues = new Map([
+  ['presence_penalty', 0],
+  ['frequency_penalty', 0],
+  ['top_p', 1],
+]);
+/** Text Generation Inference refuses the value. */
+const refusesWholeTop = /\btop_p\W{1,3}must be > 0(?:\.0)? and < 1\b/;
+
+/** Without a setting whose value changes nothing. */
+export function withoutIdleSetting(body: JsonObject, refusal: string): JsonObject | undefined {
+  const idle = dispensable.filter(({ setting }) => body[setting] === idleValues.get(setting));
+  const { top_p, ...others } = body;
+  if (top_p === 1 && refusesWholeTop.test(refusal)) return others;
   return withoutSetting(body, refusal, idle);
+}
+
+/** Text Generation Inference refuses a temperature of 0, and many APIs one above 1. */
+const wantsPositive = /\btemperature\b.{0,40}\bstrictly positive\b/i;
+const mostTemperature =
+  /\btemperature\b.{0,40}\b(?:less than or equal to|between 0(?:\.0)? and) (\d+(?:\.\d+)?)/i;
+
+/** With the temperature nearest to the one that was refused. */
+export function withKnownTemperature(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { temperature } = body;
+  if (typeof temperature !== 'number') return undefined;
+  if (temperature === 0) return wantsPositive.test(refusal) ? { ...body, temperature: 0.01 } : undefined;
+  const most = Number(mostTemperature.exec(refusal)?.[1]);
+  return temperature > most ? { ...body, temperature: most } : undefined;
 }
 
 /** Without a setting that an answer can do without. */
