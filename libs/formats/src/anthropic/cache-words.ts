@@ -2,26 +2,52 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { objectOf } from '../json-object.ts';
 
 /** How a server names what it does not know of a cache's mark, wherever that stands. */
-const named = /\bcache_control(?:\.\w+)?\.(scope|ttl)\b/;
+const namedDetail = /\bcache_control(?:\.\w+)?\.(scope|ttl)\b/;
+/** How a server names a mark that it does not know, and which part of the request that is in. */
+const namedMark = /\b(system|tools|messages)\b[\w.[\]]*\bcache_control(?![.\w])/;
+const parts = ['system', 'tools', 'messages'];
 
-/** Without a detail of where and how long to cache, which changes no answer. */
-export function withoutCacheDetail(body: JsonObject, refusal: string): JsonObject | undefined {
-  const detail = named.exec(refusal)?.[1];
-  if (detail === undefined) return undefined;
+/**
+ * Without a detail of where and how long to cache, or without the marks in a part whose marks the server does not know,
+ * as Fireworks those of tools. Neither changes an answer.
+ */
+export function withoutCacheMark(body: JsonObject, refusal: string): JsonObject | undefined {
+  const detail = namedDetail.exec(refusal)?.[1];
+  if (detail !== undefined) {
+    const marked = withMarks(body, parts, (mark) => without(mark, detail));
+    const { cache_control: mark } = body;
+    const changed = isJsonObject(mark) ? without(mark, detail) : mark;
+    return changed === mark ? marked : { ...(marked ?? body), cache_control: objectOf(changed) };
+  }
+  const part = namedMark.exec(refusal)?.[1];
+  return part === undefined ? undefined : withMarks(body, [part], () => undefined);
+}
+
+/** Replaces each mark in these parts by what `say` returns; a mark that it returns stays. Absent when all stay. */
+function withMarks(
+  body: JsonObject,
+  names: readonly string[],
+  say: (mark: JsonObject) => JsonObject | undefined,
+): JsonObject | undefined {
   let hasChanged = false;
-  const plain = (block: Json): Json => {
+  const said = (block: Json): Json => {
     if (!isJsonObject(block)) return block;
-    const { cache_control: mark, content } = block;
-    const said = Array.isArray(content) ? { ...block, content: content.map(plain) } : block;
-    if (!isJsonObject(mark) || mark[detail] === undefined) return said;
+    const { cache_control: mark, ...bare } = block;
+    const inner = Array.isArray(block.content) ? { content: block.content.map(said) } : {};
+    const changed = isJsonObject(mark) ? say(mark) : undefined;
+    if (!isJsonObject(mark) || changed === mark) return { ...block, ...inner };
     hasChanged = true;
-    const { [detail]: _detail, ...rest } = mark;
-    return { ...said, cache_control: rest };
+    return { ...bare, ...inner, ...(changed && { cache_control: changed }) };
   };
-  const marked = ['system', 'tools', 'messages'].flatMap((name) => {
+  const marked = names.flatMap((name) => {
     const blocks = body[name];
-    return Array.isArray(blocks) ? [[name, blocks.map(plain)]] : [];
+    return Array.isArray(blocks) ? [[name, blocks.map(said)]] : [];
   });
-  const said = { ...objectOf(plain(body)), ...Object.fromEntries(marked) };
-  return hasChanged ? said : undefined;
+  return hasChanged ? { ...body, ...Object.fromEntries(marked) } : undefined;
+}
+
+/** The same object if it does not have the detail. */
+function without(mark: JsonObject, detail: string): JsonObject {
+  const { [detail]: value, ...rest } = mark;
+  return value === undefined ? mark : rest;
 }

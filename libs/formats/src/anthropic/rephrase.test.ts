@@ -19,6 +19,8 @@ test.each([
   'invalid params, chat content has invalid message role: system (2013)',
   "messages[1].role must be either 'user' or 'assistant', but got 'system'",
   "Invalid enum value. Expected 'user' | 'assistant', received 'system'",
+  // LM Studio
+  "request.messages.1.role: Invalid discriminator value. Expected 'user' | 'assistant'",
 ])('a server without system turns gets them from the user, in their place: %s', (refusal) => {
   const content = [{ type: 'text', text: 'Use no tools.' }];
   expect(said(refusal, [user, { role: 'system', content }, { role: 'assistant', content: 'Well' }])).toEqual([
@@ -29,8 +31,11 @@ test.each([
   expect(said(refusal, [user])).toBeUndefined();
 });
 
-test('a server that misses the thought before a call gets an empty one', () => {
-  const refusal = 'The `content[].thinking` in the thinking mode must be passed back to the API.';
+test.each([
+  'The `content[].thinking` in the thinking mode must be passed back to the API.',
+  // Moonshot
+  'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
+])('a server that misses the thought before a call gets an empty one: %s', (refusal) => {
   const thought = { type: 'thinking', thinking: 'Hm.', signature: 's' };
   const messages = [
     user,
@@ -304,6 +309,87 @@ test('a server that does not know where or how long to cache is not told, whatev
   expect(refused('tools.0.cache_control.ttl')).toEqual(marked({ type: 'ephemeral', scope: 'global' }));
   const plain = marked({ type: 'ephemeral' });
   expect(rephrase(plain, 'cache_control.scope: Extra inputs are not permitted', false)).toBeUndefined();
+});
+
+test('a server that does not know the marks of tools gets none there', () => {
+  const cache_control = { type: 'ephemeral' };
+  const tool = { name: 'f', input_schema: {} };
+  const body = { system: [{ type: 'text', text: 'S', cache_control }], tools: [{ ...tool, cache_control }] };
+  // Fireworks
+  const refusal =
+    "Extra inputs are not permitted, field: 'tools[0].cache_control', value: {'type': 'ephemeral'}";
+  const bare = { ...body, tools: [tool] };
+  expect(rephrase(body, refusal, false)).toEqual(bare);
+  expect(rephrase(bare, refusal, false)).toBeUndefined();
+});
+
+describe('a server that takes nothing but text in a result', () => {
+  const refusal = 'Input should be a valid string (ref: a9065c14-5a11-4d60-a4ac-31554a0b8e35)';
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } };
+  const text = (words: string) => ({ type: 'text', text: words });
+  const result = (id: string, ...content: Json[]) => ({
+    type: 'tool_result',
+    tool_use_id: id,
+    ...(content.length > 0 && { content }),
+  });
+
+  test('gets the images of results after all of them, under the id of their call', () => {
+    const plain = result('c', text('Done.'));
+    const content = [result('a', text('See:'), image), result('b', image), plain, text('Go on.')];
+    const apart = [
+      result('a', text('See:')),
+      result('b'),
+      plain,
+      text('Output of tool call a:'),
+      image,
+      text('Output of tool call b:'),
+      image,
+      text('Go on.'),
+    ];
+    expect(said(refusal, [user, { role: 'user', content }])).toEqual([
+      user,
+      { role: 'user', content: apart },
+    ]);
+  });
+
+  test('is not asked again about results of text, nor for another reason', () => {
+    const turns = [user, { role: 'user', content: [result('a', text('Done.')), image] }];
+    expect(said(refusal, turns)).toBeUndefined();
+    const withImage = [{ role: 'user', content: [result('a', image)] }];
+    expect(said('system: Input should be a valid string', withImage)).toBeUndefined();
+  });
+});
+
+describe('a server that knows only some types of thinking', () => {
+  const adaptive = { max_tokens: 8000, thinking: { type: 'adaptive' } };
+
+  test.each([
+    // NVIDIA
+    'Validation: `thinking.type` must be `enabled` or `disabled`',
+    "thinking.type: Input should be 'enabled' or 'disabled'",
+    "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'",
+    "thinking.type: Invalid discriminator value. Expected 'enabled' | 'disabled'",
+    'invalid thinking: only type=enabled is allowed for this model',
+  ])('gets a budget instead of adaptive thinking: %s', (refusal) => {
+    const budgeted = { max_tokens: 8000, thinking: { type: 'enabled', budget_tokens: 4000 } };
+    expect(rephrase(adaptive, refusal, false)).toEqual(budgeted);
+    expect(rephrase(budgeted, refusal, false)).toBeUndefined();
+  });
+
+  test('is not told to stop thinking if its model always does', () => {
+    const refusal = 'invalid thinking: only type=enabled is allowed for this model';
+    const declined = { max_tokens: 8000, thinking: { type: 'disabled' } };
+    expect(rephrase(declined, refusal, false)).toEqual({ max_tokens: 8000 });
+    expect(rephrase({ max_tokens: 8000 }, refusal, false)).toBeUndefined();
+  });
+});
+
+test('Moonshot is left to decide about a call while it thinks, for a client of another format', () => {
+  const refusal = 'tool_choice specified is incompatible with thinking enabled';
+  const forced = { tools: [], tool_choice: { type: 'any' } };
+  expect(rephrase(forced, refusal, true)).toEqual({ tools: [] });
+  expect(rephrase(forced, refusal, false)).toBeUndefined();
+  expect(rephrase({ tools: [], tool_choice: { type: 'auto' } }, refusal, true)).toBeUndefined();
 });
 
 test.each(['input_examples', 'defer_loading'])(

@@ -1,20 +1,26 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { wantsOneThought } from '../upstream-words.ts';
 import { hashedUser } from '../user-hash.ts';
-import { withoutCacheDetail } from './cache-words.ts';
+import { withoutCacheMark } from './cache-words.ts';
 import { withoutThinking } from './foreign-thinking.ts';
 import { inNewestDraft } from './newest-draft.ts';
+import { withMediaApart } from './result-media.ts';
 import { withPlainSystemTurns } from './system-turns.ts';
 import { isThinkingBlock, unsigned } from './thinking-block.ts';
-import { withKnownEffort, withKnownThinking, withThinkingBudget } from './thinking-words.ts';
+import {
+  withKnownEffort,
+  withKnownThinking,
+  withoutNoThinking,
+  withThinkingBudget,
+} from './thinking-words.ts';
 
 /**
  * Refusals by servers that know only user and assistant turns: older Claude, Ollama (in the words of two libraries),
- * llama.cpp, schema validators, DeepSeek, Qwen and MiniMax.
+ * llama.cpp, schema validators, LM Studio, DeepSeek, Qwen and MiniMax.
  */
 const wantsNoSystemTurn = new RegExp(
   [
-    "unexpected role\\b|\\brole: input should be 'user'|system messages? must",
+    "unexpected role\\b|\\brole: (?:input should be|[^']{0,40}\\bexpected) 'user'|system messages? must",
     "\\brole\\b.{0,80}\\bsystem\\b|\\breceived 'system'|\\bunknown variant \\W?system\\b",
   ].join('|'),
   'i',
@@ -28,8 +34,8 @@ const wantsUserFirst = /\bfirst message must use the\W+user\b|\bmust (?:start|be
  * groups of agents do, and want the next answer.
  */
 const wantsUserLast = /\bassistant message prefill\b|\bprefilling assistant messages\b/i;
-/** DeepSeek's refusal of a turn with calls whose thinking the client left out. */
-const missesThinking = /\bthinking\b.*\bpassed back\b/i;
+/** DeepSeek's and Moonshot's refusal of a turn with calls whose thinking the client left out. */
+const missesThinking = /\bthinking\b.*\b(?:passed back|reasoning_content is missing)\b/i;
 /** Older vLLM, and ModelScope, know no thinking in an answer, so its content is neither a text nor a list of blocks. */
 const refusesThought = /\bcontent\W{1,6}str\b.{0,20}\binput should be a valid string\b/i;
 /** Refusals by servers that validate with a schema older than the field. */
@@ -62,7 +68,8 @@ const wantsSignature = /\bsignature\b/i;
  *   every request;
  * - the schemas of tools are said in the newest draft;
  * - the id of a user becomes a hash;
- * - adaptive thinking gets a budget;
+ * - adaptive thinking gets a budget, and a model that always thinks is not told to stop;
+ * - images and files of results come after all of them;
  * - a user turn comes after the assistant turn that is the last, but only for a client of another format, and not where
  *   that turn begins the answer (`isContinuation`);
  * - a setting that a Claude refuses is left out or said in its way, but only for a client of another format
@@ -81,7 +88,7 @@ export function rephrase(
   if (refusesField.test(refusal))
     return (
       withoutHints(body, refusal) ??
-      withoutCacheDetail(body, refusal) ??
+      withoutCacheMark(body, refusal) ??
       (isForeign ? withKnownEffort(body, refusal) : undefined)
     );
   if (wantsNoSystemTurn.test(refusal)) return withPlainSystemTurns(body, 'user');
@@ -92,8 +99,9 @@ export function rephrase(
   if (wantsNewestDraft.test(refusal)) return withNewestDraft(body);
   if (refusesUser.test(refusal)) return withHashedUser(body);
   if (wantsSignature.test(refusal)) return eachTurn(body, withoutUnsigned);
-  const budgeted = withThinkingBudget(body, refusal);
-  if (budgeted || !isForeign) return budgeted;
+  const mended =
+    withThinkingBudget(body, refusal) ?? withoutNoThinking(body, refusal) ?? withMediaApart(body, refusal);
+  if (mended || !isForeign) return mended;
   if (wantsUserLast.test(refusal)) return isContinuation ? undefined : endedByUser(body);
   return withoutRefused(body, refusal);
 }
@@ -101,8 +109,9 @@ export function rephrase(
 const refusesBoth = /\btemperature\b.*\btop_p\b.*\bcannot both\b/i;
 const wantsFixedTemperature = /\btemperature\b.*\bonly be set to 1 when thinking\b/i;
 
-/** DeepSeek's refusal of a forced call while its model thinks. */
-const refusesForce = /\bdoes not support this tool_choice\b/i;
+/** DeepSeek's and Moonshot's refusal of a forced call while their model thinks. */
+const refusesForce =
+  /\bdoes not support this tool_choice\b|\btool_choice\b.{0,40}\bincompatible with thinking\b/i;
 
 /** A setting that is refused beside another one only stays where it is alone, since every refusal is remembered. */
 function withoutRefused(body: JsonObject, refusal: string): JsonObject | undefined {
