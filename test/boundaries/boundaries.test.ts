@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { findCycles, findForbiddenEdges } from './edges.ts';
 import { type Project, readProjects } from './project.ts';
 import { rules } from './rules.ts';
-import { findFlaws, findForbiddenImports, readSources, type Source } from './source.ts';
+import { findFlaws, findForbiddenImports, findUnregistered, readSources, type Source } from './source.ts';
 
 let projects: Project[];
 let sources: Map<Project, Source[]>;
@@ -40,6 +40,10 @@ describe('the house', () => {
 
   it('has no file that is too long and no word that must not be there', () => {
     expect([...sources.values()].flat().flatMap(findFlaws)).toEqual([]);
+  });
+
+  it('serves every format, engine and limit', () => {
+    expect(findUnregistered([...sources.values()].flat())).toEqual([]);
   });
 
   it('writes every metric that it defines', () => {
@@ -122,6 +126,21 @@ describe('findForbiddenImports', () => {
   it('allows neighbours, declared packages and, in tests, what is for tests', () => {
     expect(complain("import { z } from 'zod';\nimport { a } from './json.ts';")).toEqual([]);
     expect(complain("import { it } from 'vitest';", 'libs/formats/src/codec.test.ts')).toEqual([]);
+  });
+});
+
+describe('findUnregistered', () => {
+  it.each([
+    ['a format', 'libs/formats/src', 'fourth/index.ts'],
+    ['an engine', 'libs/engines/src', 'fourth/kind.ts'],
+    ['a limit', 'libs/admission/src', 'limits/fourth.ts'],
+  ])('finds %s whose line is missing', (_what, folder, file) => {
+    const added = { path: `${folder}/${file}`, text: '', isTest: false };
+    const registry = (text: string) => ({ path: `${folder}/registry.ts`, text, isTest: false });
+    expect(findUnregistered([added, registry('')])).toEqual([
+      `${folder}/${file} is not in ${folder}/registry.ts`,
+    ]);
+    expect(findUnregistered([added, registry(`import { fourth } from './${file}';`)])).toEqual([]);
   });
 });
 

@@ -30,6 +30,13 @@ const importPatterns = [
 const testFile =
   /\.test\.ts$|-suite\.ts$|\.config\.ts$|\/(arbitrary|test-[a-z-]+)\.ts$|\/fixtures\/|^test\/|^libs\/testing\//;
 
+/** The lists of what can be added, by the files that must stand in them. An unused import is the linter's to find. */
+const registries: readonly { list: string; files: RegExp }[] = [
+  { list: 'libs/formats/src/registry.ts', files: /^libs\/formats\/src\/[^/]+\/index\.ts$/ },
+  { list: 'libs/engines/src/registry.ts', files: /^libs\/engines\/src\/[^/]+\/kind\.ts$/ },
+  { list: 'libs/admission/src/registry.ts', files: /^libs\/admission\/src\/limits\/[^/]+\.ts$/ },
+];
+
 /** Reads every TypeScript file of a project, except built files and installed packages. */
 export async function readSources(project: Project): Promise<Source[]> {
   const folder = join(repository, project.root);
@@ -67,6 +74,17 @@ export function findFlaws({ path, text, isTest }: Source): string[] {
   const lines = text.split('\n').length - 1;
   const isTooLong = !isTest && lines > lineLimit;
   return isTooLong ? [...found, `${path} has ${lines} lines, more than ${lineLimit}`] : found;
+}
+
+/** One sentence for every format, engine and limit that its registry does not import, so that it is never served. */
+export function findUnregistered(sources: readonly Source[]): string[] {
+  return registries.flatMap(({ list, files }) => {
+    const text = sources.find(({ path }) => path === list)?.text ?? '';
+    const imported = new Set(importsOf(text).map((specifier) => posix.join(posix.dirname(list), specifier)));
+    return sources
+      .filter(({ path, isTest }) => !isTest && files.test(path) && !imported.has(path))
+      .map(({ path }) => `${path} is not in ${list}`);
+  });
 }
 
 function judgeImport(
