@@ -137,7 +137,9 @@ function describeStop(create: () => Promise<EngineSubject>): void {
     let stopping: Promise<void> | undefined;
     const { events, done } = record(engine, tale.ask(60), {
       onEvent(seen) {
-        if (seen.filter(isContent).length === 5) stopping ??= engine.stop();
+        // Not again for the event in which a run ends while `stop` is being called.
+        const isFifth = seen.filter(isContent).length === 5 && seen.at(-1)?.type === 'text-delta';
+        if (isFifth) stopping = engine.stop();
       },
     });
     await done;
