@@ -92,6 +92,15 @@ describe.each([
     expect(await waiting()).toEqual(ids);
   });
 
+  it('of one turn enters the queues of all its pools', async () => {
+    const pools = ['gpu', 'cpu', 'tpu'];
+    await Promise.all(
+      pools.map((pool) => admission.admit(bed.claim({ pool, jobs: 2 }), jobs(`for ${pool}`, pool))),
+    );
+    const queued = pools.map((pool) => redis.zrange(poolQueueKeys(pool).prioritized, '0', '-1'));
+    expect(await Promise.all(queued)).toEqual(pools.map((pool) => [`for ${pool}`, pool]));
+  });
+
   it('alone enters: what a policy, the pool or a lack of workers refuses leaves nothing', async () => {
     await admission.admit(bed.claim({ limits: ofTenant }), jobs('first'));
     const refusals = [

@@ -261,7 +261,7 @@ it('a budget with a period is forgotten when nobody uses it any more', async () 
     primitive: 'budget',
     amount: 400,
     max: 1000,
-    periodMs: 60_000,
+    periodMs: 30 * 86_400_000,
     key: `${slot}:budget`,
   } as const;
   await ledger.reserve(request('r', hold));
@@ -314,4 +314,52 @@ it('what is left of a rate is counted to the fraction when more is taken', async
   await redis.hset(hold.key, 'level', 0.25);
   await ledger.reserve(request('second', hold));
   expect((await ledger.inspect(slot, [hold])).levels[0]).toBeCloseTo(1.25, 3);
+});
+
+it('a renewal brings back the lease of a request that Redis has lost, and leaves to others what they reserved', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const lease = { primitive: 'lease', amount: 1, key: `${slot}:lease` } as const;
+  const budget = { primitive: 'budget', amount: 100, max: 1000, key: `${slot}:budget` } as const;
+  const part = partOf(slot, [lease, budget]);
+  const ids = ['kept', 'lost'];
+  await Promise.all(ids.map((requestId) => ledger.reserve({ requestId, inputTokens: 40, parts: [part] })));
+  await redis.zrem(`${slot}:open`, 'lost');
+  await redis.hdel(`${slot}:records`, 'lost');
+  await ledger.renew(slot, () => ids.map((requestId) => ({ requestId, part })));
+  const holdings = await ledger.inspect(slot, [lease]);
+  expect(holdings).toEqual({ requests: 2, reserved: 100, levels: [2] });
+});
+
+it('a renewal ends what a dead ingress holds in its slot, even if the clock of Redis was set back by hours since', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 50);
+  const part = partOf(slot, [{ primitive: 'lease', amount: 1, key: `${slot}:lease` }]);
+  await ledger.reserve({ requestId: 'dead', inputTokens: 40, parts: [part] });
+  await redis.zadd(`${slot}:open`, Date.now() + 3_600_000, 'dead');
+  await until(async () => {
+    await ledger.renew(slot, () => [{ requestId: 'alive', part }]);
+    return (await redis.zscore(`${slot}:open`, 'dead')) === null;
+  });
+  expect(await redis.hkeys(`${slot}:records`)).toEqual(['alive']);
+});
+
+it('what is reserved in a budget for nobody, because Redis lost the requests, keeps nobody out', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const hold = { primitive: 'budget', amount: 200, max: 1000, key: `${slot}:budget` } as const;
+  await redis.hset(hold.key, { spent: 100, reserved: 900, period: 0 });
+  expect(await ledger.reserve(request('r', hold))).toMatchObject({ levels: [100] });
+  expect((await ledger.inspect(slot, [hold])).levels).toEqual([300]);
+});
+
+it('a claim that fits once everything reserved is given back may come again at any moment', async () => {
+  const ledger = new Ledger(await bed.connect(), 15_000);
+  const hold = { primitive: 'budget', max: 100, key: `${slot}:budget` } as const;
+  await ledger.reserve(request('open', { ...hold, amount: 60 }));
+  const all = await ledger.reserve(request('all', { ...hold, amount: 100 }));
+  expect(all).toMatchObject({ refused: 0, waitMs: 0 });
+  await ledger.settle({ requestId: 'open', slots: [slot], charge: 1 });
+  const { refused, waitMs } = await ledger.reserve(request('all', { ...hold, amount: 100 }));
+  expect([refused, waitMs]).toEqual([0, undefined]);
 });

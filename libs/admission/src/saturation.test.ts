@@ -275,3 +275,49 @@ it("the operator's maximum of waiting requests holds for every tenant", async ()
     kind: 'saturated',
   });
 });
+
+it('a pool whose generations take no time has an end, too', async () => {
+  const ingress = await bed.admission();
+  await ingress.redis.set(meanKey, 0);
+  const poolPolicy = { slots: 2, waitBudgetMs: 3 };
+  const { kept } = await outcomes(Array.from({ length: 20 }, () => ingress.admit(bed.claim({ poolPolicy }))));
+  expect(kept).toBe(2 + 2 * 3);
+});
+
+it('of very many tenants in a full pool, none gets more than its share', async () => {
+  const ingress = await bed.admission();
+  // Half a slot for each, which serves five of its requests within the wait budget and one generation.
+  const poolPolicy = { slots: 300, waitBudgetMs: 20_000 };
+  const admit = (tenant: string) => ingress.admit(bed.claim({ tenant, poolPolicy }));
+  await Promise.all(Array.from({ length: 600 }, (_, index) => admit(`t${index}`)));
+  await Promise.all(Array.from({ length: 300 }, (_, index) => admit(`t${index}`)));
+  // Measured so long ago that it is measured anew.
+  await ingress.redis.del('sluice:{p:gpu}:busy:unit-share');
+  const { kept } = await outcomes(Array.from({ length: 20 }, () => admit('t599')));
+  expect(kept).toBe(5);
+});
+
+it('a tenant that has left a full pool is forgotten with its weight', async () => {
+  const ingress = await bed.admission();
+  const poolPolicy = { slots: 1, waitBudgetMs: 100_000 };
+  const admit = (tenant: string, weight: number) => ingress.admit(bed.claim({ tenant, weight, poolPolicy }));
+  const tickets = [await admit('gone', 3), await admit('gone', 3), await admit('gone', 3)];
+  const ofPool = (name: string) => `sluice:{p:gpu}:${name}`;
+  expect(await ingress.redis.hkeys(ofPool('busy:weights'))).toEqual([ofPool('leases:of:gone')]);
+  for (const ticket of tickets) await ticket.settle({});
+  for (let index = 0; index < 2; index += 1) {
+    // Measured so long ago that it is measured anew.
+    await ingress.redis.del(ofPool('busy:unit-share'));
+    await admit('here', 1);
+  }
+  expect(await ingress.redis.smembers(ofPool('busy:tenants'))).toEqual([ofPool('leases:of:here')]);
+  expect(await ingress.redis.hgetall(ofPool('busy:weights'))).toEqual({});
+});
+
+it('a share that was measured before the clock of Redis was set back is measured anew', async () => {
+  const ingress = await bed.admission();
+  const admit = () => ingress.admit(bed.claim({ poolPolicy: { slots: 1, waitBudgetMs: 100_000 } }));
+  for (let index = 0; index < 2; index += 1) await admit();
+  await ingress.redis.set('sluice:{p:gpu}:busy:unit-share', `0.001 ${Date.now() + 3_600_000}`);
+  await admit();
+});
