@@ -245,6 +245,7 @@ it('while Redis is down a cached key is good until its time, and an unknown one 
     await until(() => store.redis.status !== 'ready' && store.subscriber.status !== 'ready');
     expect((await store.authenticate([credential])).keyId).toBe(key.id);
     await expect(store.authenticate([unheardOf])).rejects.toMatchObject({ kind: 'unavailable' });
+    expect((await store.authenticate([unheardOf, credential])).keyId).toBe(key.id);
     now += 5000;
     await expect(store.authenticate([credential])).rejects.toMatchObject({ kind: 'unavailable' });
   } finally {
@@ -398,8 +399,31 @@ it.each(['', 'a b', 'a:b', '{a}', '-a', 'x'.repeat(65)])('tenant id %j is refuse
 
 it('what does not exist is named', async () => {
   const { directory } = await openStore();
-  await expect(directory.mint({ tenant: 'nobody' })).rejects.toMatchObject({
-    message: 'there is no tenant nobody',
-  });
-  await expect(directory.revoke('key_1')).rejects.toMatchObject({ message: 'there is no key key_1' });
+  const message = 'there is no tenant nobody';
+  const limits = { concurrency: { max: 1 } };
+  await expect(directory.mint({ tenant: 'nobody' })).rejects.toMatchObject({ kind: 'not-found', message });
+  await expect(directory.tenant('nobody')).rejects.toMatchObject({ kind: 'not-found', message });
+  await expect(directory.deleteTenant('nobody')).rejects.toMatchObject({ kind: 'not-found', message });
+  await expect(directory.changeTenantLimits('nobody', limits)).rejects.toMatchObject({ message });
+  const noKey = { kind: 'not-found', message: 'there is no key key_1' };
+  await expect(directory.key('key_1')).rejects.toMatchObject(noKey);
+  await expect(directory.revoke('key_1')).rejects.toMatchObject(noKey);
+  await expect(directory.changeKeyLimits('key_1', limits)).rejects.toMatchObject(noKey);
+});
+
+it('tenants are listed by id, with what is known of them', async () => {
+  const { directory } = await openStore();
+  await directory.upsertTenant('zebra', { name: 'Zebra Ltd' });
+  await directory.upsertTenant('acme', { weight: 2 });
+  expect(await directory.listTenants()).toEqual([
+    { id: 'acme', weight: 2, limits: {}, createdAt: now },
+    { id: 'zebra', name: 'Zebra Ltd', limits: {}, createdAt: now },
+  ]);
+});
+
+it('a key secret has at least 16 characters', async () => {
+  const { redis } = await openStore();
+  const open = (length: number) => createKeyStore({ redis, secret: 'x'.repeat(length) });
+  expect(() => open(15)).toThrow('the key secret is shorter than 16 characters');
+  expect(() => open(16)).not.toThrow();
 });
