@@ -7,6 +7,7 @@ import {
   type IngressMetrics,
   outcomes,
   productVersion,
+  redisRefusal,
 } from '@sluice/runtime';
 import type { JobQueue, WorkerDirectory } from '@sluice/transport';
 import { overloadRefusal } from './guards/overload.ts';
@@ -21,7 +22,8 @@ const lookIntervalMs = 1_000;
 export function openMetrics(catalog: Catalog): IngressMetrics {
   const metrics = createIngressMetrics();
   const { refusals, requests, tokens, buildInfo } = metrics;
-  beginAtZero(refusals, { limit: [...refusalNames, overloadRefusal, promptRefusal, bodyRefusal] });
+  const itsOwn = [redisRefusal, overloadRefusal, promptRefusal, bodyRefusal];
+  beginAtZero(refusals, { limit: [...refusalNames, ...itsOwn] });
   beginAtZero(requests, { format: formats.map(({ server }) => server.format), outcome: outcomes });
   beginAtZero(tokens, { model: catalog.models.keys(), direction: ['input', 'output'] });
   buildInfo.set({ version: productVersion() }, 1);

@@ -1,5 +1,5 @@
-import { type RateState, SluiceError } from '@sluice/canonical';
-import { type Clock, systemClock } from '@sluice/runtime';
+import type { RateState, SluiceError } from '@sluice/canonical';
+import { type Clock, systemClock, withoutRedis } from '@sluice/runtime';
 import type { ScopedLimits } from '@sluice/tenancy';
 import type { Cluster, Redis } from 'ioredis';
 import { CheckBook } from './caller-checks.ts';
@@ -249,7 +249,7 @@ class RedisAdmission implements Admission {
   ): Promise<Answer> {
     if (isRunning()) return admittedUnheard;
     await this.book.settle({ requestId, slots: slotsOf(parts) });
-    throw new SluiceError('unavailable', 'admission does not answer', { retryAfterMs: 1000, cause });
+    throw withoutRedis('admission does not answer', cause);
   }
 
   /** Throws if the check that refused belongs to a policy. The checks of the policies come before that of the pool. */

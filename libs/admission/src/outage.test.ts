@@ -18,6 +18,7 @@ afterAll(() => bed.close());
 /** Shorter than any patience, and longer than a machine stands still. */
 const short = { leaseMs: 2_500, renewEveryMs: 50 };
 const limits = { tenant: { concurrency: { max: 1 }, 'token-budget': { max: 1000 } }, key: {} };
+const refusal = { kind: 'unavailable', options: { refusedBy: 'redis' } };
 /** The clock of a host that was set wrong. */
 const shifted = (byMs: number): Clock => ({ ...systemClock, now: () => Date.now() + byMs });
 const oneSlot = { slots: 1, waitBudgetMs: 0, maxWaiting: 0 };
@@ -205,7 +206,7 @@ it('a request that outlasts an outage of Redis keeps its place and is settled tr
   const ticket = await ingress.admit(claim);
   await bed.server.down({ keepData: true });
   await until(() => ingress.redis.status !== 'ready');
-  await expect(ingress.admit(bed.claim())).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(ingress.admit(bed.claim())).rejects.toMatchObject(refusal);
   await ticket.settle({ usage: { inputTokens: 40, outputTokens: 2 } });
   expect(ingress.redis.status).not.toBe('ready');
   await bed.server.up();
@@ -281,7 +282,7 @@ it('a reservation whose answer was lost is given back', async () => {
   try {
     const asked = ingress.admit(claim);
     hangUp(ingress.redis);
-    await expect(asked).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(asked).rejects.toMatchObject(refusal);
   } finally {
     bed.server.resume();
   }

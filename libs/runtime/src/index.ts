@@ -40,5 +40,6 @@ export { nearestSpelling, spellingHint } from './spelling.ts';
 export * from './timing-wheel.ts';
 export * from './transient-collections.ts';
 export * from './turn-batch.ts';
+export * from './without-redis.ts';
 export * from './young-generation.ts';
 export { checkSettings, printPath } from './zod-problems.ts';

@@ -70,7 +70,7 @@ const format = { from: 'the registered formats' } as const;
 const model = { from: 'the configured model ids' } as const;
 const pool = { from: 'the configured pools' } as const;
 const limit = {
-  from: 'the registered limits, and saturation, workers, memory, overload, prompts, bodies',
+  from: 'the registered limits, and saturation, workers, memory, redis, overload, prompts, bodies',
 } as const;
 const version = { from: 'the version that runs' } as const;
 

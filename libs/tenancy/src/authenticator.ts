@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
-import { afterAwake, systemClock } from '@sluice/runtime';
+import { afterAwake, systemClock, withoutRedis } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 import { type Caller, createCaller } from './caller.ts';
 import { hashCredential, isCredential } from './credential.ts';
@@ -156,7 +156,7 @@ export class Authenticator {
       return await within(this.options.lookupTimeoutMs, this.readRecords(hash));
     } catch (cause) {
       if (cause instanceof SluiceError) throw cause;
-      throw new SluiceError('unavailable', 'the key store does not answer', { retryAfterMs: 1000, cause });
+      throw withoutRedis('the key store does not answer', cause);
     }
   }
 
@@ -207,8 +207,6 @@ export class Authenticator {
 
 async function within<Value>(limitMs: number, work: Promise<Value>): Promise<Value> {
   const { promise, reject } = Promise.withResolvers<never>();
-  using _limit = afterAwake(systemClock, limitMs, () =>
-    reject(new SluiceError('unavailable', 'the key store is slow', { retryAfterMs: 1000 })),
-  );
+  using _limit = afterAwake(systemClock, limitMs, () => reject(withoutRedis('the key store is slow')));
   return await Promise.race([work, promise]);
 }

@@ -244,7 +244,10 @@ it('while Redis is down a cached key is good until its time, and an unknown one 
   try {
     await until(() => store.redis.status !== 'ready' && store.subscriber.status !== 'ready');
     expect((await store.authenticate([credential])).keyId).toBe(key.id);
-    await expect(store.authenticate([unheardOf])).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(store.authenticate([unheardOf])).rejects.toMatchObject({
+      kind: 'unavailable',
+      options: { refusedBy: 'redis' },
+    });
     expect((await store.authenticate([unheardOf, credential])).keyId).toBe(key.id);
     now += 5000;
     await expect(store.authenticate([credential])).rejects.toMatchObject({ kind: 'unavailable' });

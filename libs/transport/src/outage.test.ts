@@ -429,7 +429,11 @@ describe('when one master of a cluster is away', () => {
     const triedUntilThen = tries;
     first().resume();
     const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
-    expect(reasons[0]).toMatchObject({ kind: 'unavailable', message: 'the queue is not reachable' });
+    expect(reasons[0]).toMatchObject({
+      kind: 'unavailable',
+      message: 'the queue is not reachable',
+      options: { refusedBy: 'redis' },
+    });
     expect(triedUntilThen).toBeLessThanOrEqual(1);
     for (const pool of pools) {
       await until(() => queue.enqueue(pool, createJob('after'), 1).then(() => true), { timeoutMs: 30_000 });

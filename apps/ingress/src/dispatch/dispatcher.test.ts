@@ -152,7 +152,12 @@ it('an ingress that cannot hear replies refuses requests after a while, until it
   advance(2_000);
   dispatcher.checkHearing();
   advance(250);
-  expect(() => dispatcher.checkHearing()).toThrow('no answer reaches the gateway at the moment');
+  expect(() => dispatcher.checkHearing()).toThrow(
+    expect.objectContaining({
+      message: 'no answer reaches the gateway at the moment',
+      options: { refusedBy: 'redis', retryAfterMs: 1_000 },
+    }),
+  );
   listen(true);
   dispatcher.checkHearing();
 });

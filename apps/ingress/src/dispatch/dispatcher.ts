@@ -1,5 +1,4 @@
-import { SluiceError } from '@sluice/canonical';
-import { type Logger, TimingWheel, TransientMap, TransientSet } from '@sluice/runtime';
+import { type Logger, TimingWheel, TransientMap, TransientSet, withoutRedis } from '@sluice/runtime';
 import type { Attempt, LostReason, ReplyBatch, WorkerDirectory } from '@sluice/transport';
 import {
   type Dispatched,
@@ -81,9 +80,7 @@ export class Dispatcher {
   checkHearing(): void {
     const { now, hearsReplies } = this.options;
     if (this.deafSince === undefined || now() - this.deafSince < deafLimitMs || hearsReplies()) return;
-    throw new SluiceError('unavailable', 'no answer reaches the gateway at the moment', {
-      retryAfterMs: 1_000,
-    });
+    throw withoutRedis('no answer reaches the gateway at the moment');
   }
 
   /** Creates a generation; its `begin` sends it. */

@@ -1,5 +1,4 @@
-import { SluiceError } from '@sluice/canonical';
-import { encodeLarge, TurnBatch } from '@sluice/runtime';
+import { encodeLarge, TurnBatch, withoutRedis } from '@sluice/runtime';
 import { Queue } from 'bullmq';
 import { attemptId, queueName, queuePrefix } from '../names.ts';
 import type { RedisClient } from '../redis/connection.ts';
@@ -50,7 +49,7 @@ export function createJobQueue(redis: RedisClient): JobQueue {
       if (redis.status !== 'ready') throw new Error('not connected');
       return await command();
     } catch (cause) {
-      throw new SluiceError('unavailable', 'the queue is not reachable', { retryAfterMs: 1_000, cause });
+      throw withoutRedis('the queue is not reachable', cause);
     }
   };
 
