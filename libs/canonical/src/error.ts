@@ -34,7 +34,8 @@ export interface ErrorInfo {
   message: string;
   detail?: ErrorDetail;
   /**
-   * What refused the request before the queue, by its name in metrics and logs: a limit or another check of admission.
+   * What refused the request before the queue, by its name in metrics and logs: a limit, another check of admission, or
+   * a Redis that is away or slow.
    */
   refusedBy?: string;
   /** Path of the offending field in the client's own request, such as `messages[2].content`. */

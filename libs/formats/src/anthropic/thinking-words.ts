@@ -24,6 +24,9 @@ export function withKnownThinking(body: JsonObject, refusal: string): JsonObject
   return { ...rest, thinking: { display: 'summarized', ...shown, type: 'adaptive' } };
 }
 
+/** Moonshot's refusal by a model that always thinks. */
+const wantsThinking = /\bthinking: only type=enabled is allowed\b/i;
+
 /**
  * Refusals of the only thinking that Claude's newer models know: Qwen's, and those by servers that name the types which
  * they know (NVIDIA, Moonshot, schema validators).
@@ -33,7 +36,7 @@ const refusesAdaptive = new RegExp(
     '\\bsupported for thinking\\W+adaptive\\W? is not supported\\b',
     '\\bthinking\\b.{0,120}\\b(?:must|should) be \\W?enabled\\W{1,3}or \\W?disabled\\b',
     "\\bthinking\\b.{0,120}\\bexpected\\b[^']{0,10}'(?:enabled|disabled)'\\W{1,5}(?:enabled|disabled)'",
-    '\\bthinking: only type=enabled is allowed\\b',
+    wantsThinking.source,
   ].join('|'),
   'i',
 );
@@ -46,9 +49,6 @@ export function withThinkingBudget(body: JsonObject, refusal: string): JsonObjec
   const budget = Math.floor(Number(body.max_tokens) / 2);
   return budget >= leastBudget ? { ...rest, thinking: { type: 'enabled', budget_tokens: budget } } : rest;
 }
-
-/** Moonshot's refusal by a model that always thinks. */
-const wantsThinking = /\bthinking: only type=enabled is allowed\b/i;
 
 /** Without a word about thinking, for a model that always thinks and refuses to be told not to. */
 export function withoutNoThinking(body: JsonObject, refusal: string): JsonObject | undefined {

@@ -119,10 +119,16 @@ const refusesWholeTop = /\btop_p\W{1,3}must be > 0(?:\.0)? and < 1\b/;
 
 /** Without a setting whose value changes nothing. */
 export function withoutIdleSetting(body: JsonObject, refusal: string): JsonObject | undefined {
-  const idle = dispensable.filter(({ setting }) => body[setting] === idleValues.get(setting));
-  const { top_p, ...others } = body;
-  if (top_p === 1 && refusesWholeTop.test(refusal)) return others;
-  return withoutSetting(body, refusal, idle);
+  const isIdle = (setting: string) => idleValues.has(setting) && body[setting] === idleValues.get(setting);
+  if (isIdle('top_p') && refusesWholeTop.test(refusal)) {
+    const { top_p: _whole, ...others } = body;
+    return others;
+  }
+  return withoutSetting(
+    body,
+    refusal,
+    dispensable.filter(({ setting }) => isIdle(setting)),
+  );
 }
 
 /** Text Generation Inference refuses a temperature of 0, and many APIs one above 1. */
