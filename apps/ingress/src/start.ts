@@ -155,6 +155,14 @@ async function openAdmission(
           'redis has begun to delete queued requests when its memory is full: set maxmemory-policy to noeviction',
         );
     },
+    onFull: (fill) => {
+      if (fill === undefined) logger.info('redis has memory again: requests are admitted');
+      else
+        logger.warn(
+          { fill: Math.round(fill * 100) / 100 },
+          'the memory of redis is nearly full: new requests are refused with 503 until some of it is free',
+        );
+    },
   });
   await memoryGate.start();
   lifecycle.onDrain('memory gate', () => memoryGate.close());

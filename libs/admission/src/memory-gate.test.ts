@@ -52,6 +52,27 @@ it('a Redis that begins to evict is reported once, and once more when it keeps e
   expect(told).toEqual(['allkeys-lru', undefined]);
 });
 
+it('a Redis that fills up is reported once, and once more when a tenth of that is free again', async () => {
+  const clock = new FakeClock();
+  const redis = await bed.connect();
+  const told: (boolean | undefined)[] = [];
+  const memoryGate = createMemoryGate({
+    redis,
+    clock,
+    onFull: (fill) => told.push(fill === undefined ? undefined : fill > 0.7 && fill <= 1),
+  });
+  await memoryGate.start();
+  const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+  for (const fill of [0.5, 0.8, 0.8, 0.67, 0.8, 0.55, 0.67, 0.8]) {
+    await redis.config('SET', 'maxmemory', Math.floor(used / fill));
+    await clock.advance(1000);
+    // One look at a time: the gate's answer came before this one.
+    await redis.info('memory');
+  }
+  await memoryGate.close();
+  expect(told).toEqual([true, undefined, true]);
+});
+
 it('a Redis without a limit is never full, and what Redis does not count is not counted', () => {
   expect(memoryFill('used_memory:900\r\nmaxmemory:0\r\n')).toBe(0);
   expect(memoryFill('used_memory:900\r\nmaxmemory:1000\r\nmem_not_counted_for_evict:400\r\n')).toBe(0.5);

@@ -21,6 +21,11 @@ export interface MemoryGateOptions {
    * nothing.
    */
   onEviction?(policy: string | undefined): void;
+  /**
+   * Called with the used share of maxmemory when the gate has shut, and with nothing once a tenth less is in use than
+   * shuts it, so that a memory about that full is not told of at every look. Default: nothing.
+   */
+  onFull?(fill: number | undefined): void;
 }
 
 /** Shuts admission while the memory of Redis is nearly full. */
@@ -46,7 +51,9 @@ class PollingMemoryGate implements MemoryGate {
   private readonly everyMs: number;
   private readonly threshold: number;
   private readonly onEviction: (policy: string | undefined) => void;
+  private readonly onFull: (fill: number | undefined) => void;
   private eviction: string | undefined;
+  private isFull = false;
   private timer: Timer | undefined;
   private looking: Promise<void> | undefined;
 
@@ -56,12 +63,14 @@ class PollingMemoryGate implements MemoryGate {
     everyMs = 1000,
     threshold = 0.7,
     onEviction = () => undefined,
+    onFull = () => undefined,
   }: MemoryGateOptions) {
     this.redis = redis;
     this.clock = clock;
     this.everyMs = everyMs;
     this.threshold = threshold;
     this.onEviction = onEviction;
+    this.onFull = onFull;
   }
 
   check(): void {
@@ -109,7 +118,18 @@ class PollingMemoryGate implements MemoryGate {
 
   private note(infos: readonly string[]): void {
     this.fill = Math.max(0, ...infos.map(memoryFill));
-    const eviction = infos.map(evictionIn).find((policy) => policy !== undefined);
+    this.tellFull();
+    this.tellEviction(infos.map(evictionIn).find((policy) => policy !== undefined));
+  }
+
+  private tellFull(): void {
+    const isFull = this.fill > this.threshold * (this.isFull ? 0.9 : 1);
+    if (isFull === this.isFull) return;
+    this.isFull = isFull;
+    this.onFull(isFull ? this.fill : undefined);
+  }
+
+  private tellEviction(eviction: string | undefined): void {
     if (eviction === this.eviction) return;
     this.eviction = eviction;
     this.onEviction(eviction);
