@@ -64,6 +64,21 @@ describe('links to Redis', () => {
     links.close();
   });
 
+  it('report that Redis did not answer as long as a connection waits for it', async () => {
+    const told: number[] = [];
+    const links = await openLinks(server.url, {
+      profile: 'command',
+      name: 'process',
+      onConnectionError: () => undefined,
+      onBadMessage: () => undefined,
+      onRoundTrip: (durationMs) => told.push(durationMs),
+    });
+    await until(() => told.length > 0);
+    await ask(server.port, 'CLIENT', 'PAUSE', '60000', 'ALL');
+    await until(() => told.some((durationMs) => durationMs > 400));
+    links.close();
+  });
+
   it('are closed again if we cannot work with this Redis', async () => {
     await ask(server.port, 'CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     await expect(open(server.url)).rejects.toThrow(/maxmemory-policy allkeys-lru/);

@@ -133,3 +133,21 @@ it('a connection tells when an outage begins and when it is over', async () => {
   await server.up();
   await expect.poll(() => told).toEqual(['gone', 'back']);
 });
+
+it('a connection tells that Redis has ended it in good order, and its own end is none', async () => {
+  await using server = await startOwnRedis();
+  const told: string[] = [];
+  const client = openRedis(server.url, {
+    profile: 'worker',
+    name: 'test',
+    onError: (error) => told.push(error.message),
+    onRecovery: () => told.push('back'),
+  });
+  open.push(client);
+  await once(client, 'ready');
+  await ask(server.port, 'CLIENT', 'KILL', 'TYPE', 'normal');
+  await expect.poll(() => told).toEqual(['the connection to redis was closed', 'back']);
+  client.disconnect();
+  await once(client, 'end');
+  expect(told).toHaveLength(2);
+});

@@ -104,12 +104,22 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
   const client = openTopology(address, settings, profile);
   keepToDatabase(client);
   let isOut = false;
-  client.on('error', (error: Error) => {
+  const failed = (error: Error): void => {
     if (isOut) return;
     isOut = true;
     onError(error);
-  });
+  };
+  client.on('error', failed);
+  let hasEnded = false;
+  if (client instanceof Redis)
+    client.on('reconnecting', () => {
+      hasEnded = true;
+    });
   const served = (): void => {
+    // ioredis has no error for a connection that Redis ended in good order (`CLIENT KILL`, its `timeout`, a proxy's idle
+    // limit). It is told of when there is another: if that fails, its own error says more.
+    if (hasEnded) failed(new Error('the connection to redis was closed'));
+    hasEnded = false;
     if (isOut) onRecovery?.();
     isOut = false;
   };
