@@ -1,14 +1,14 @@
 import type { ClientCodec, Format, ServerCodec } from '../codec.ts';
-import { withoutForeignSignatures } from './call-words.ts';
 import { decodeError, encodeError } from './error.ts';
 import { takesStops } from './gpt-models.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { judgeReference } from './parts.ts';
 import { encodeRates } from './rates.ts';
 import { rephrase } from './rephrase.ts';
+import { withoutForeignSignatures } from './rephrasings/call-words.ts';
+import { refusesStops } from './rephrasings/setting-words.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
-import { refusesStops } from './setting-words.ts';
 import { ChatStreamDecoder } from './stream-decode.ts';
 import { ChatStreamEncoder } from './stream-encode.ts';
 import { FORMAT } from './wire.ts';

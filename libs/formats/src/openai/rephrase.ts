@@ -1,8 +1,8 @@
 import type { JsonObject } from '@sluice/canonical';
-import { withOneThought } from './analysis-words.ts';
-import { withKnownIds, withoutSignatures, withSignatures } from './call-words.ts';
-import { withKnownEffort } from './effort-words.ts';
-import { withJsonWords } from './json-words.ts';
+import { withOneThought } from './rephrasings/analysis-words.ts';
+import { withKnownIds, withoutSignatures, withSignatures } from './rephrasings/call-words.ts';
+import { withKnownEffort } from './rephrasings/effort-words.ts';
+import { withJsonWords } from './rephrasings/json-words.ts';
 import {
   withKnownThinking,
   withOlderRole,
@@ -10,8 +10,8 @@ import {
   withoutFunctionNames,
   withPlainText,
   withTemplateOrder,
-} from './message-words.ts';
-import { withLooseFunctions, withReadSchemas } from './schema-words.ts';
+} from './rephrasings/message-words.ts';
+import { withLooseFunctions, withReadSchemas } from './rephrasings/schema-words.ts';
 import {
   withFreeChoice,
   withKnownTemperature,
@@ -22,8 +22,8 @@ import {
   withoutStreamOptions,
   withoutWord,
   withSoleFunction,
-} from './setting-words.ts';
-import { withSingleCalls } from './single-calls.ts';
+} from './rephrasings/setting-words.ts';
+import { withSingleCalls } from './rephrasings/single-calls.ts';
 import { withTextFiles } from './text-files.ts';
 
 /** Rewrites the body. Absent if the refusal is about something else, or the body has nothing of the kind. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { inTemplateOrder } from '../turn-order.ts';
 import { saysUnknown } from './setting-words.ts';
-import { inTemplateOrder } from './turn-order.ts';
 
 /** How servers say that thinking is missing. */
 const isMissed = /missing|passed back/i;

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { jsonInstruction } from '../json-instruction.ts';
-import { isSystem } from './turn-order.ts';
+import { jsonInstruction } from '../../json-instruction.ts';
+import { isSystem } from '../turn-order.ts';
 
 /** How OpenAI and DeepSeek say that the prompt itself has to ask for JSON. */
 const wantsWord = /\bcontain the word\b.{0,3}\bjson\b/i;

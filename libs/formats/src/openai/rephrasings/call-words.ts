@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { objectOf } from '../json-object.ts';
-import { mediaLabel } from '../media-label.ts';
-import { unsignedCall } from '../unsigned-call.ts';
+import { objectOf } from '../../json-object.ts';
+import { mediaLabel } from '../../media-label.ts';
+import { unsignedCall } from '../../unsigned-call.ts';
+import { detailsField } from '../reasoning-details.ts';
 import { eachMessage } from './message-words.ts';
-import { detailsField } from './reasoning-details.ts';
 import { saysUnknown } from './setting-words.ts';
 
 /** The ids of calls that a server takes, whose refusal says so. A shortened one has `length` characters. */

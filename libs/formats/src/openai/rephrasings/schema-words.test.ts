@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
-import { rephrase } from './rephrase.ts';
+import { rephrase } from '../rephrase.ts';
 
 const messages = [{ role: 'user', content: 'Hi' }];
 const asking = (parameters: JsonObject) => ({

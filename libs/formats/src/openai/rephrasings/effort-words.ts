@@ -1,5 +1,5 @@
 import type { JsonObject, ReasoningEffort } from '@sluice/canonical';
-import { effortNamed, effortsByStrength, nearestEffort } from '../efforts.ts';
+import { effortNamed, effortsByStrength, nearestEffort } from '../../efforts.ts';
 
 const anyEffort = effortsByStrength.join('|');
 const word = `["'\`]?\\b(?:${anyEffort}|default)\\b["'\`]?`;
