@@ -7,7 +7,7 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
-import { unpackCall } from './call-luggage.ts';
+import { unpackCall } from './calls/call-luggage.ts';
 import type { ClientCall, Format } from './codec.ts';
 import { type GoldenCase, goldenCases, goldenFormats, isUpdating, writeEvents } from './golden-case.ts';
 import {
@@ -21,8 +21,8 @@ import {
   textCall,
   wireOf,
 } from './golden-run.ts';
+import { TextValues } from './json/text-values.ts';
 import { formats } from './registry.ts';
-import { TextValues } from './text-values.ts';
 
 /*
  * A case is a folder `golden/<format>/<name>/` of files that agree; each may be absent.

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { plainParameters } from '../plain-parameters.ts';
+import { plainParameters } from '../calls/plain-parameters.ts';
 
 const formats: ReadonlySet<string> = new Set([
   'date-time',

@@ -6,7 +6,7 @@ import {
   type Json,
   type JsonObject,
 } from '@sluice/canonical';
-import { keptBeside } from '../kept-fields.ts';
+import { keptBeside } from '../json/kept-fields.ts';
 import { withoutDirectCaller } from './messages-decode.ts';
 import { decodeBlock } from './response.ts';
 import { isOwnSignature, unsealThinking } from './signature.ts';

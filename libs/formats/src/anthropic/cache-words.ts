@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { objectOf } from '../json-object.ts';
+import { objectOf } from '../json/json-object.ts';
 
 /** How a server names what it does not know of a cache's mark, wherever that stands. */
 const namedDetail = /\bcache_control(?:\.\w+)?\.(scope|ttl)\b/;

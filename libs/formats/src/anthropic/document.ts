@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FormatDocument, RouteDocument } from '../codec.ts';
-import { describeSchema } from '../json-schema.ts';
+import { describeSchema } from '../json/json-schema.ts';
 import {
   customTool,
   jsonFormat,

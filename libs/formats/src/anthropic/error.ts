@@ -6,19 +6,19 @@ import {
   type JsonObject,
 } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
-import { readErrorObject } from '../error-object.ts';
-import { sseEvent } from '../sse.ts';
-import { retryHeaders, statusOf } from '../status.ts';
-import { sayTooLong, type TooLong } from '../too-long.ts';
-import { unreadable } from '../unreadable.ts';
-import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
+import { readErrorObject } from '../failures/error-object.ts';
+import { sayTooLong, type TooLong } from '../failures/too-long.ts';
+import { unreadable } from '../failures/unreadable.ts';
+import { kindOfStatus, markOverload, readRetryAdvice } from '../failures/upstream-status.ts';
 import {
   isOutOfMoney,
   longestMessage,
   saysRefusedFeature,
   saysRefusedMedia,
   saysTooLong,
-} from '../upstream-words.ts';
+} from '../failures/upstream-words.ts';
+import { sseEvent } from '../sse.ts';
+import { retryHeaders, statusOf } from '../status.ts';
 
 const typeOf: Readonly<Record<ErrorKind, string>> = {
   'invalid-request': 'invalid_request_error',

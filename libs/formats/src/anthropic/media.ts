@@ -1,6 +1,6 @@
 import { extend, isJsonObject, type JsonObject, type MediaPart, type Opaque } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
-import { typeOfData } from '../image-type.ts';
+import { typeOfData } from '../media/image-type.ts';
 import { type Encoding, ownFields, unsayable } from './encoding.ts';
 import { base64Source, FORMAT, fileSource, mediaBlock, parseWire, urlSource } from './wire.ts';
 

@@ -13,9 +13,9 @@ import {
   type TextPart,
   type ToolResultPart,
 } from '@sluice/canonical';
-import { bareCallId, unpackCall } from '../call-luggage.ts';
+import { bareCallId, unpackCall } from '../calls/call-luggage.ts';
+import { TextValues } from '../json/text-values.ts';
 import { placed } from '../places.ts';
-import { TextValues } from '../text-values.ts';
 import { decodeMedia } from './media.ts';
 import { isOwnSignature, unsealThinking } from './signature.ts';
 import { endOfCleared, isClearable } from './system-turns.ts';

@@ -13,8 +13,8 @@ import {
   type ToolResultPart,
   type UserMessage,
 } from '@sluice/canonical';
-import { parseArguments } from '../call-arguments.ts';
-import { mediaLabel } from '../media-label.ts';
+import { parseArguments } from '../calls/call-arguments.ts';
+import { mediaLabel } from '../media/media-label.ts';
 import { isClaude } from './claude-models.ts';
 import { type Encoding, ownFields, ownValue, unsayable } from './encoding.ts';
 import { isForeignSignature } from './foreign-thinking.ts';

@@ -1,6 +1,6 @@
 import type { InferenceRequest, Json, JsonObject, Message, Reasoning } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
-import { parseArguments } from '../call-arguments.ts';
+import { parseArguments } from '../calls/call-arguments.ts';
 import { formatNamed } from '../golden-run.ts';
 import { placeOf } from '../places.ts';
 import { formats } from '../registry.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { wantsOneThought } from '../upstream-words.ts';
+import { wantsOneThought } from '../failures/upstream-words.ts';
 import { hashedUser } from '../user-hash.ts';
 import { withoutCacheMark } from './cache-words.ts';
 import { withoutThinking } from './foreign-thinking.ts';

@@ -8,8 +8,8 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
+import { objectOf } from '../json/json-object.ts';
 import { jsonInstruction } from '../json-instruction.ts';
-import { objectOf } from '../json-object.ts';
 import { readerOf } from '../reader.ts';
 import { answerSchema, functionSchema, hasOpenObject, isRecursive } from './answer-schema.ts';
 import { isClaude } from './claude-models.ts';

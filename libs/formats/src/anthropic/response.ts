@@ -16,11 +16,11 @@ import {
   type TextDelta,
   type ToolCallPart,
 } from '@sluice/canonical';
-import { parseArguments } from '../call-arguments.ts';
-import { encodeCallId } from '../call-luggage.ts';
+import { parseArguments } from '../calls/call-arguments.ts';
+import { encodeCallId } from '../calls/call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../codec.ts';
-import { keptBeside } from '../kept-fields.ts';
-import { unreadable } from '../unreadable.ts';
+import { unreadable } from '../failures/unreadable.ts';
+import { keptBeside } from '../json/kept-fields.ts';
 import { decodeInBandError } from './error.ts';
 import { decodeAssistantPart } from './messages-decode.ts';
 import { sealThinking, signThinking } from './signature.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { mediaLabel } from '../media-label.ts';
+import { mediaLabel } from '../media/media-label.ts';
 
 /** Ollama's cloud, which takes nothing but text in a result. */
 const wantsText = /^input should be a valid string\b/i;

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { ArgumentScanner } from '../argument-scanner.ts';
+import { ArgumentScanner } from '../calls/argument-scanner.ts';
 import { sseEvent } from '../sse.ts';
 import { sealThinking, signThinking } from './signature.ts';
 

@@ -1,7 +1,7 @@
 import { type ErrorInfo, type GenerationEvent, isJsonObject, type JsonObject } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
-import { objectOf, parseObject } from '../json-object.ts';
-import { unreadable } from '../unreadable.ts';
+import { unreadable } from '../failures/unreadable.ts';
+import { objectOf, parseObject } from '../json/json-object.ts';
 import { BlockSequence } from './block-sequence.ts';
 import { decodeInBandError } from './error.ts';
 import { decodeFinish, decodeStart } from './response.ts';

@@ -6,7 +6,7 @@ import {
   type ReasoningEffort,
 } from '@sluice/canonical';
 import { effortNamed } from '../efforts.ts';
-import { keptBeside } from '../kept-fields.ts';
+import { keptBeside } from '../json/kept-fields.ts';
 import type { Reader } from '../reader.ts';
 import { alwaysThinks, knowsXhigh, thinkingFormOf } from './claude-models.ts';
 import { invalid } from './wire.ts';

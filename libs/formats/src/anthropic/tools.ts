@@ -9,7 +9,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
-import { allowedNames } from '../allowed-tools.ts';
+import { allowedNames } from '../calls/allowed-tools.ts';
 import { placed } from '../places.ts';
 import { type Encoding, ownFields, ownValue } from './encoding.ts';
 import { customTool, FORMAT, invalid, parseWire, toolChoice as toolChoiceBody } from './wire.ts';

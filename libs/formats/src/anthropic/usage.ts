@@ -6,8 +6,8 @@ import {
   type JsonObject,
   type Usage,
 } from '@sluice/canonical';
-import { objectOf } from '../json-object.ts';
-import { keptBeside } from '../kept-fields.ts';
+import { objectOf } from '../json/json-object.ts';
+import { keptBeside } from '../json/kept-fields.ts';
 import { tokenCount } from '../token-count.ts';
 import { FORMAT } from './wire.ts';
 

@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
-import { fieldPath } from '../field-path.ts';
-import { firstMistake } from '../first-mistake.ts';
-import { keptBeside, namesOf } from '../kept-fields.ts';
+import { fieldPath } from '../json/field-path.ts';
+import { firstMistake } from '../json/first-mistake.ts';
+import { keptBeside, namesOf } from '../json/kept-fields.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-count.ts';
 

@@ -9,9 +9,9 @@ import {
   type Usage,
 } from '@sluice/canonical';
 import type { GenerationContext } from '../codec.ts';
-import { objectOf } from '../json-object.ts';
-import { keptFields } from '../kept-fields.ts';
-import { type Complaint, unreadable } from '../unreadable.ts';
+import { type Complaint, unreadable } from '../failures/unreadable.ts';
+import { objectOf } from '../json/json-object.ts';
+import { keptFields } from '../json/kept-fields.ts';
 import { decodeStreamError } from './error.ts';
 import { decodeFinishReason } from './finish.ts';
 import { FORMAT, nested } from './kept.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@sluice/canonical';
-import { parseArguments as completeArguments } from '../call-arguments.ts';
+import { parseArguments as completeArguments } from '../calls/call-arguments.ts';
 
 /** A call's arguments as an object. */
 export interface CallArguments {

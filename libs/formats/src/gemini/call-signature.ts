@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { unsignedCall } from '../unsigned-call.ts';
+import { unsignedCall } from '../calls/unsigned-call.ts';
 
 /** From the third generation on, models refuse a step whose first call has no signature. */
 const asksForSignatures = /gemini-(?![12](?:\D|$))/;

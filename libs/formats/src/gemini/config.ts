@@ -1,5 +1,5 @@
 import type { InferenceRequest, JsonObject, OutputFormat, Reasoning, Sampling } from '@sluice/canonical';
-import { keptFields } from '../kept-fields.ts';
+import { keptFields } from '../json/kept-fields.ts';
 import type { Reader } from '../reader.ts';
 import { keptOn, nested, nestedIn } from './kept.ts';
 import { decodeOutput, encodeOutput, outputInstruction } from './output.ts';

@@ -9,9 +9,9 @@ import {
   type ToolResultPart,
   type UserMessage,
 } from '@sluice/canonical';
-import { bareCallId, unpackCall } from '../call-luggage.ts';
-import { keptBeside } from '../kept-fields.ts';
-import { TextValues } from '../text-values.ts';
+import { bareCallId, unpackCall } from '../calls/call-luggage.ts';
+import { keptBeside } from '../json/kept-fields.ts';
+import { TextValues } from '../json/text-values.ts';
 import { CallLedger } from './calls.ts';
 import { FORMAT, withInner } from './kept.ts';
 import { checkPart, decodePart } from './parts.ts';

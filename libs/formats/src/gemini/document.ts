@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FormatDocument, NamedSchema, RouteDocument } from '../codec.ts';
-import { describeSchema } from '../json-schema.ts';
+import { describeSchema } from '../json/json-schema.ts';
 import { requestBody, responseBody } from './wire.ts';
 
 /** The error object, of a body and of an event in mid-stream. */

@@ -7,10 +7,10 @@ import {
   type JsonObject,
 } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
+import { sayTooLong, type TooLong } from '../failures/too-long.ts';
+import { kindOfStatus, markOverload, readRetryAdvice } from '../failures/upstream-status.ts';
+import { longestMessage, saysRefusedPlace, saysTooLong } from '../failures/upstream-words.ts';
 import { retryAfterSeconds, retryHeaders, statusOf } from '../status.ts';
-import { sayTooLong, type TooLong } from '../too-long.ts';
-import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
-import { longestMessage, saysRefusedPlace, saysTooLong } from '../upstream-words.ts';
 
 const rpc = 'type.googleapis.com/google.rpc';
 

@@ -1,5 +1,5 @@
 import { type Extensible, extensionsOf, type FormatId, type JsonObject } from '@sluice/canonical';
-import { objectOf } from '../json-object.ts';
+import { objectOf } from '../json/json-object.ts';
 
 /** The name under which this folder files what only it understands. */
 export const FORMAT: FormatId = 'gemini';

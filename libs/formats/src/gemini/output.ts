@@ -1,5 +1,5 @@
 import { type InferenceRequest, isJsonObject, type JsonObject, type OutputFormat } from '@sluice/canonical';
-import { keptFields } from '../kept-fields.ts';
+import { keptFields } from '../json/kept-fields.ts';
 import type { Reader } from '../reader.ts';
 import { decodeSchema, spellsOrder } from './schema.ts';
 import { invalidField } from './wire.ts';

@@ -11,8 +11,8 @@ import {
   type ToolCallPart,
 } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
-import { typeOfData } from '../image-type.ts';
-import { keptBeside, keptFields } from '../kept-fields.ts';
+import { keptBeside, keptFields } from '../json/kept-fields.ts';
+import { typeOfData } from '../media/image-type.ts';
 import { placed } from '../places.ts';
 import { parseArguments } from './arguments.ts';
 import { FORMAT, keptOn, noteForeign, withInner, withKept } from './kept.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { bareCallId } from '../call-luggage.ts';
+import { bareCallId } from '../calls/call-luggage.ts';
 import type { CallLedger } from './calls.ts';
 import type { WirePart } from './wire.ts';
 

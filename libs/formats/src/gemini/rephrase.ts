@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { objectOf } from '../json-object.ts';
+import { objectOf } from '../json/json-object.ts';
 import { jsonInWords } from './output.ts';
 
 const refusesPenalties = /\bpenalty is not enabled\b/i;

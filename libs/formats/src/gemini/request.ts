@@ -13,8 +13,8 @@ import type {
   UpstreamTarget,
   WireRequest,
 } from '../codec.ts';
-import { refuseEmptyAnswer } from '../empty-answer.ts';
-import { keptFields } from '../kept-fields.ts';
+import { refuseEmptyAnswer } from '../failures/empty-answer.ts';
+import { keptFields } from '../json/kept-fields.ts';
 import { readerOf } from '../reader.ts';
 import { cachedPrompt, takeCachedPrompt } from './cached-prompt.ts';
 import { decodeConfig, encodeConfig } from './config.ts';

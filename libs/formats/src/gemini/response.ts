@@ -7,7 +7,7 @@ import {
   type JsonObject,
   SluiceError,
 } from '@sluice/canonical';
-import { encodeCallId } from '../call-luggage.ts';
+import { encodeCallId } from '../calls/call-luggage.ts';
 import type { ClientCall } from '../codec.ts';
 import { encodeFinishReason, isCutOff } from './finish.ts';
 import { FORMAT, keptOn, nestedIn } from './kept.ts';

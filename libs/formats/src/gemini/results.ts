@@ -1,7 +1,7 @@
 import { extend, type FormatId, isJsonObject, type JsonObject, type ToolResultPart } from '@sluice/canonical';
-import { bareCallId } from '../call-luggage.ts';
-import { parseObject } from '../json-object.ts';
-import { keptBeside } from '../kept-fields.ts';
+import { bareCallId } from '../calls/call-luggage.ts';
+import { parseObject } from '../json/json-object.ts';
+import { keptBeside } from '../json/kept-fields.ts';
 import type { CallLedger } from './calls.ts';
 import { FORMAT, keptOn, nestedIn, noteForeign, withInner } from './kept.ts';
 import { acceptedMedia, decodePart, encodePart } from './parts.ts';

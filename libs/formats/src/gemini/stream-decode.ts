@@ -1,6 +1,6 @@
 import type { GenerationEvent } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
-import { parseObject } from '../json-object.ts';
+import { parseObject } from '../json/json-object.ts';
 import { AnswerDecoder } from './answer-decode.ts';
 
 /** Decodes a server's stream. */

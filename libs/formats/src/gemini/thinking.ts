@@ -1,5 +1,5 @@
 import type { InferenceRequest, JsonObject, Reasoning, ReasoningEffort } from '@sluice/canonical';
-import { keptFields } from '../kept-fields.ts';
+import { keptFields } from '../json/kept-fields.ts';
 import type { Reader } from '../reader.ts';
 import { keptOn, nestedIn } from './kept.ts';
 import type { WireGenerationConfig } from './wire.ts';

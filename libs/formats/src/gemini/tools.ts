@@ -7,7 +7,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
-import { keptBeside, keptFields } from '../kept-fields.ts';
+import { keptBeside, keptFields } from '../json/kept-fields.ts';
 import { placed } from '../places.ts';
 import type { Reader } from '../reader.ts';
 import { FORMAT, keptOn, nested, nestedIn, noteForeign } from './kept.ts';

@@ -1,5 +1,5 @@
 import { extend, type JsonObject, type Usage } from '@sluice/canonical';
-import { keptFields } from '../kept-fields.ts';
+import { keptFields } from '../json/kept-fields.ts';
 import { FORMAT, keptOn } from './kept.ts';
 import type { WireUsage } from './wire.ts';
 

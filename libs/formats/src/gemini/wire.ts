@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
-import { fieldPath } from '../field-path.ts';
-import { firstMistake } from '../first-mistake.ts';
+import { fieldPath } from '../json/field-path.ts';
+import { firstMistake } from '../json/first-mistake.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens, tokenCount } from '../token-count.ts';
 import { normalizeFields } from './casing.ts';

@@ -9,7 +9,7 @@ import {
   type JsonObject,
   type Usage,
 } from '@sluice/canonical';
-import { bareCallId } from '../call-luggage.ts';
+import { bareCallId } from '../calls/call-luggage.ts';
 import { type Fact, ownWords } from './fact.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Json } from '@sluice/canonical';
-import { parseArguments as completeArguments } from '../call-arguments.ts';
+import { parseArguments as completeArguments } from '../calls/call-arguments.ts';
 import { parseArguments as repairArguments } from '../gemini/arguments.ts';
 import { readArguments } from './fact.ts';
 

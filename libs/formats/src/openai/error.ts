@@ -1,10 +1,9 @@
 import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Json } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders } from '../codec.ts';
-import { readErrorObject, type WireError } from '../error-object.ts';
-import { retryHeaders, statusOf } from '../status.ts';
-import { sayTooLong, type TooLong } from '../too-long.ts';
-import { unreadable } from '../unreadable.ts';
-import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
+import { readErrorObject, type WireError } from '../failures/error-object.ts';
+import { sayTooLong, type TooLong } from '../failures/too-long.ts';
+import { unreadable } from '../failures/unreadable.ts';
+import { kindOfStatus, markOverload, readRetryAdvice } from '../failures/upstream-status.ts';
 import {
   isOutOfMoney,
   longestMessage,
@@ -14,7 +13,8 @@ import {
   saysRefusedMedia,
   saysRefusedPlace,
   saysTooLong,
-} from '../upstream-words.ts';
+} from '../failures/upstream-words.ts';
+import { retryHeaders, statusOf } from '../status.ts';
 import { readStatusInBody } from './status-in-body.ts';
 import { saysWrongOrder } from './turn-order.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonObject, ReasoningEffort, Sampling, Tool } from '@sluice/canonical';
+import { plainParameters } from '../calls/plain-parameters.ts';
 import { nearestEffort } from '../efforts.ts';
-import { plainParameters } from '../plain-parameters.ts';
 import { acceptedParameters } from './accepted-parameters.ts';
 import { detailsField } from './reasoning-details.ts';
 

@@ -9,7 +9,7 @@ import {
   type TextPart,
   type ToolResultPart,
 } from '@sluice/canonical';
-import { mediaLabel } from '../media-label.ts';
+import { mediaLabel } from '../media/media-label.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import { isCallItem } from './messages.ts';
 import { encodeContent, encodeMedia } from './parts.ts';

@@ -9,10 +9,10 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '@sluice/canonical';
-import { bareCallId, unpackCall } from '../call-luggage.ts';
-import { keptFields } from '../kept-fields.ts';
+import { bareCallId, unpackCall } from '../calls/call-luggage.ts';
+import { keptFields } from '../json/kept-fields.ts';
+import { TextValues } from '../json/text-values.ts';
 import { placed } from '../places.ts';
-import { TextValues } from '../text-values.ts';
 import { decodeContent, decodeTextContent, refusalText } from './parts.ts';
 import {
   anyCall,

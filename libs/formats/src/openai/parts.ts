@@ -8,7 +8,7 @@ import {
   type TextPart,
 } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
-import { keptFields } from '../kept-fields.ts';
+import { keptFields } from '../json/kept-fields.ts';
 import { placed } from '../places.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import { unnamed } from './text-files.ts';

@@ -9,11 +9,11 @@ import {
   type ToolChoice,
 } from '@sluice/canonical';
 import type { z } from 'zod';
-import { allowedNames } from '../allowed-tools.ts';
+import { allowedNames } from '../calls/allowed-tools.ts';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { effortNamed } from '../efforts.ts';
-import { refuseEmptyAnswer } from '../empty-answer.ts';
-import { keptBeside, keptFields } from '../kept-fields.ts';
+import { refuseEmptyAnswer } from '../failures/empty-answer.ts';
+import { keptBeside, keptFields } from '../json/kept-fields.ts';
 import { readerOf } from '../reader.ts';
 import { hashedUser } from '../user-hash.ts';
 import { ownFields } from './foreign.ts';

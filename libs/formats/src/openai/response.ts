@@ -8,9 +8,9 @@ import {
   type JsonObject,
   type ToolCallPart,
 } from '@sluice/canonical';
-import { encodeCallId } from '../call-luggage.ts';
+import { encodeCallId } from '../calls/call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../codec.ts';
-import { objectOf } from '../json-object.ts';
+import { objectOf } from '../json/json-object.ts';
 import { finishWord } from './finish.ts';
 import { ownFields, ownNested } from './foreign.ts';
 import { isCallItem } from './messages.ts';

@@ -8,9 +8,9 @@ import {
   type Usage,
 } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
-import { objectOf } from '../json-object.ts';
-import { keptBeside } from '../kept-fields.ts';
-import { unreadable } from '../unreadable.ts';
+import { unreadable } from '../failures/unreadable.ts';
+import { objectOf } from '../json/json-object.ts';
+import { keptBeside } from '../json/kept-fields.ts';
 import { AnswerBlocks } from './answer-blocks.ts';
 import { ChunkTemplate } from './chunk-template.ts';
 import { decodeErrorMessage, decodeInBandError } from './error.ts';

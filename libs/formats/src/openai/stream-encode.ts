@@ -11,7 +11,7 @@ import {
   type ToolCallStart,
   type Usage,
 } from '@sluice/canonical';
-import { encodeCallId } from '../call-luggage.ts';
+import { encodeCallId } from '../calls/call-luggage.ts';
 import type { ClientCall, StreamEncoder } from '../codec.ts';
 import { sseComment, sseData } from '../sse.ts';
 import { encodeErrorBody } from './error.ts';

@@ -1,5 +1,5 @@
 import { extend, type GenerationEvent, isJsonObject, type JsonObject } from '@sluice/canonical';
-import { keptBeside, keptFields } from '../kept-fields.ts';
+import { keptBeside, keptFields } from '../json/kept-fields.ts';
 import { argumentsText } from './messages.ts';
 import { FORMAT } from './wire.ts';
 

@@ -8,7 +8,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
-import { keptFields } from '../kept-fields.ts';
+import { keptFields } from '../json/kept-fields.ts';
 import { placed } from '../places.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import {

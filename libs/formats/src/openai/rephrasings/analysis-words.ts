@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { wantsOneThought } from '../../upstream-words.ts';
+import { wantsOneThought } from '../../failures/upstream-words.ts';
 import { eachMessage } from './message-words.ts';
 
 const thinkingFields = ['reasoning_content', 'reasoning'];

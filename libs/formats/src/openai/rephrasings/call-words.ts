@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { objectOf } from '../../json-object.ts';
-import { mediaLabel } from '../../media-label.ts';
-import { unsignedCall } from '../../unsigned-call.ts';
+import { unsignedCall } from '../../calls/unsigned-call.ts';
+import { objectOf } from '../../json/json-object.ts';
+import { mediaLabel } from '../../media/media-label.ts';
 import { detailsField } from '../reasoning-details.ts';
 import { eachMessage } from './message-words.ts';
 import { saysUnknown } from './setting-words.ts';

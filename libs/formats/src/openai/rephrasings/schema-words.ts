@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { objectOf } from '../../json-object.ts';
+import { objectOf } from '../../json/json-object.ts';
 import { eachSchema, toldKeyword } from '../schema-walk.ts';
 
 /** Changes a schema. One that needs no change stays the same object. */

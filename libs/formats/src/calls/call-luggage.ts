@@ -7,9 +7,9 @@ import {
   type JsonObject,
   type ToolCallPart,
 } from '@sluice/canonical';
+import { parseObject } from '../json/json-object.ts';
+import type { TextValues } from '../json/text-values.ts';
 import { isTooDeep } from './argument-depth.ts';
-import { parseObject } from './json-object.ts';
-import type { TextValues } from './text-values.ts';
 
 /** A field of a call that a server wants back unchanged with the call. */
 interface WantedField {

@@ -1,10 +1,10 @@
 import { collect, type GenerationEvent } from '@sluice/canonical';
 import { describe, expect, it } from 'vitest';
+import type { ClientCall, Format } from '../codec.ts';
+import { encodeStream, wireOf } from '../golden-run.ts';
+import { formats } from '../registry.ts';
+import { SseParser } from '../sse.ts';
 import { deepestArguments, isTooDeep } from './argument-depth.ts';
-import type { ClientCall, Format } from './codec.ts';
-import { encodeStream, wireOf } from './golden-run.ts';
-import { formats } from './registry.ts';
-import { SseParser } from './sse.ts';
 
 /** Arguments of this many levels; the outermost one is an object. */
 function nested(levels: number): string {

@@ -1,10 +1,10 @@
 import { collect, type GenerationEvent } from '@sluice/canonical';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ClientCall } from './codec.ts';
+import type { ClientCall } from '../codec.ts';
+import { encodeStream, wireOf } from '../golden-run.ts';
+import { formats } from '../registry.ts';
 import { parseExactly } from './exact-numbers.ts';
-import { encodeStream, wireOf } from './golden-run.ts';
-import { formats } from './registry.ts';
 
 const text = '{"channel":1234567890123456789,"list":[-98765432109876543210,1e400],"small":7,"share":0.1}';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatNamed } from './golden-run.ts';
+import { formatNamed } from '../golden-run.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from './upstream-status.ts';
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { valueLimit } from '../json/text-values.ts';
 import { parseArguments } from './call-arguments.ts';
-import { valueLimit } from './text-values.ts';
 
 test.each([
   ['', {}],

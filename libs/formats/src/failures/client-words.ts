@@ -1,6 +1,6 @@
 import type { ErrorInfo, FormatId, InferenceRequest } from '@sluice/canonical';
-import { placeOf } from './places.ts';
-import { serverCodecs } from './registry.ts';
+import { placeOf } from '../places.ts';
+import { serverCodecs } from '../registry.ts';
 
 /**
  * Rewrites a failure for the client that sent `request`: the path of the refused field becomes the one in the client's

@@ -1,5 +1,5 @@
 import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
-import type { HttpHeaders } from './codec.ts';
+import type { HttpHeaders } from '../codec.ts';
 
 /**
  * Statuses that mean more than their class. Those that blame our own call (407, 409, 431) are not the client's fault.

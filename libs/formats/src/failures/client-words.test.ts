@@ -1,8 +1,8 @@
 import type { FormatId, InferenceRequest, Json } from '@sluice/canonical';
 import { describe, expect, it } from 'vitest';
+import { wireOf } from '../golden-run.ts';
+import { serverCodecs } from '../registry.ts';
 import { inClientWords } from './client-words.ts';
-import { wireOf } from './golden-run.ts';
-import { serverCodecs } from './registry.ts';
 
 /** More than ten of everything, so that indices have two digits. */
 const many = <Thing>(thing: Thing): Thing[] => Array.from({ length: 12 }, () => thing);

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from '@sluice/canonical';
+import { parseExactly } from '../json/exact-numbers.ts';
+import { holdsTooMany } from '../json/text-values.ts';
 import { isTooDeep } from './argument-depth.ts';
 import { ArgumentScanner } from './argument-scanner.ts';
-import { parseExactly } from './exact-numbers.ts';
-import { holdsTooMany } from './text-values.ts';
 
 /** A call's arguments as an object, and how reliable it is. */
 export interface ParsedArguments {

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { objectOf } from './json-object.ts';
+import { objectOf } from '../json/json-object.ts';
 
 /**
  * The schema of a function's arguments without alternatives at the top level, for models that refuse a whole request

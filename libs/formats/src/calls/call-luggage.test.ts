@@ -1,10 +1,10 @@
 import { collect, type GenerationEvent, isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Format } from '../codec.ts';
+import { contextOf, decodeStream, encodeStream, formatNamed } from '../golden-run.ts';
+import { TextValues } from '../json/text-values.ts';
 import { decodeCallId, encodeCallId } from './call-luggage.ts';
-import type { Format } from './codec.ts';
-import { contextOf, decodeStream, encodeStream, formatNamed } from './golden-run.ts';
-import { TextValues } from './text-values.ts';
 
 /** As long as real ones, and as full of characters that ids may not have. */
 const signature = `Eu8+/${'ab+/'.repeat(600)}==`;

@@ -1,6 +1,6 @@
 import { type InferenceRequest, SluiceError } from '@sluice/canonical';
 import { describe, expect, it } from 'vitest';
-import { formats } from './registry.ts';
+import { formats } from '../registry.ts';
 
 const types = [
   'image/*',
