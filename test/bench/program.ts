@@ -61,10 +61,16 @@ export async function startProgram({ root, entry, environment }: ProgramOptions)
   };
 }
 
+/** Where a checkout says with which options of Node it starts what serves, and where older ones did. */
+const threadOptionFiles = [
+  'libs/runtime/src/process/background-threads.ts',
+  'libs/runtime/src/background-threads.ts',
+];
+
 /** The options of Node with which a checkout starts what serves. Those before 26 November 2026 know none. */
 async function threadOptionsOf(root: string): Promise<string[]> {
-  const file = join(root, 'libs/runtime/src/background-threads.ts');
-  if (!existsSync(file)) return [];
+  const file = threadOptionFiles.map((path) => join(root, path)).find(existsSync);
+  if (file === undefined) return [];
   return z.object({ threadOptions: z.array(z.string()) }).parse(await import(file)).threadOptions;
 }
 

@@ -1,18 +1,10 @@
-export * from './after-turn.ts';
-export * from './awake-limit.ts';
-export * from './background-threads.ts';
-export { type Clock, steadyNow, systemClock, type Timer } from './clock.ts';
-export * from './config-error.ts';
-export type { DurationSeries } from './duration-histogram.ts';
-export { encodeLarge } from './encode-large.ts';
-export * from './environment.ts';
-export * from './environment-values.ts';
-export * from './fake-clock.ts';
-export * from './heap-limit.ts';
-export * from './lifecycle.ts';
-export * from './listen-failure.ts';
-export * from './logger.ts';
-export { beginAtZero, createRegistry, renderMetrics } from './metric-set.ts';
+export * from './logging/logger.ts';
+export { encodeLarge } from './memory/encode-large.ts';
+export * from './memory/heap-limit.ts';
+export * from './memory/transient-collections.ts';
+export * from './memory/young-generation.ts';
+export type { DurationSeries } from './metrics/duration-histogram.ts';
+export { beginAtZero, createRegistry, renderMetrics } from './metrics/metric-set.ts';
 export {
   type AttemptReason,
   createIngressMetrics,
@@ -26,20 +18,28 @@ export {
   outcomes,
   type ResendReason,
   type WorkerMetrics,
-} from './metrics.ts';
-export * from './ops-ports.ts';
-export * from './ops-server.ts';
-export * from './overrides.ts';
-export * from './process-pool.ts';
-export * from './product-version.ts';
-export * from './refuse-arguments.ts';
-export { maskSecrets } from './secrets.ts';
-export { settingNames } from './setting-names.ts';
-export { readSettingsFile } from './settings-file.ts';
-export { nearestSpelling, spellingHint } from './spelling.ts';
-export * from './timing-wheel.ts';
-export * from './transient-collections.ts';
-export * from './turn-batch.ts';
+} from './metrics/metrics.ts';
+export * from './process/background-threads.ts';
+export * from './process/lifecycle.ts';
+export * from './process/listen-failure.ts';
+export * from './process/ops-ports.ts';
+export * from './process/ops-server.ts';
+export * from './process/process-pool.ts';
+export * from './process/product-version.ts';
+export * from './settings/config-error.ts';
+export * from './settings/environment.ts';
+export * from './settings/environment-values.ts';
+export * from './settings/overrides.ts';
+export * from './settings/refuse-arguments.ts';
+export { maskSecrets } from './settings/secrets.ts';
+export { settingNames } from './settings/setting-names.ts';
+export { readSettingsFile } from './settings/settings-file.ts';
+export { nearestSpelling, spellingHint } from './settings/spelling.ts';
+export { checkSettings, printPath } from './settings/zod-problems.ts';
+export * from './time/after-turn.ts';
+export * from './time/awake-limit.ts';
+export { type Clock, steadyNow, systemClock, type Timer } from './time/clock.ts';
+export * from './time/fake-clock.ts';
+export * from './time/timing-wheel.ts';
+export * from './time/turn-batch.ts';
 export * from './without-redis.ts';
-export * from './young-generation.ts';
-export { checkSettings, printPath } from './zod-problems.ts';

@@ -1,7 +1,7 @@
 import { type Bindings, type ChildLoggerOptions, type DestinationStream, type Logger, pino } from 'pino';
+import { isPlain, isSecretName, mask, maskText } from '../settings/secrets.ts';
 import { describeError } from './log-error.ts';
 import { type LogOutput, openLogOutput } from './log-output.ts';
-import { isPlain, isSecretName, mask, maskText } from './secrets.ts';
 
 export type { Logger } from 'pino';
 

@@ -3,9 +3,9 @@ import { EventEmitter, once } from 'node:events';
 import { existsSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Logger } from './logger.ts';
+import type { Logger } from '../logging/logger.ts';
+import { openTestFolder } from '../test-folder.ts';
 import { ProcessPool } from './process-pool.ts';
-import { openTestFolder } from './test-folder.ts';
 
 const started: ChildProcess[] = [];
 /** Ids of processes that ignore SIGTERM. They are killed after each test; one left behind would outlive all tests. */
@@ -19,7 +19,7 @@ afterEach(() => {
 const importOf = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
 const head = `
   import { createLifecycle } from ${importOf('./lifecycle.ts')};
-  import { createLogger } from ${importOf('./logger.ts')};
+  import { createLogger } from ${importOf('../logging/logger.ts')};
   const logger = createLogger({ name: 'test', level: 'silent' });
   const lifecycle = createLifecycle({ logger, drainLimitMs: 60_000 });`;
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { RenderedMetrics } from '../metrics/metric-set.ts';
 import { listenFailure } from './listen-failure.ts';
-import type { RenderedMetrics } from './metric-set.ts';
 
 /** Whether a process takes traffic, and if not, why. */
 export interface Readiness {

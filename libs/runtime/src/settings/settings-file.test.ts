@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openTestFolder } from '../test-folder.ts';
 import { parseSettings, readSettingsFile } from './settings-file.ts';
-import { openTestFolder } from './test-folder.ts';
 
 describe('readSettingsFile', () => {
   it('reads YAML', async () => {

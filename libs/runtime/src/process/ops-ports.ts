@@ -1,4 +1,4 @@
-import { ConfigError } from './config-error.ts';
+import { ConfigError } from '../settings/config-error.ts';
 
 /** Consecutive ports of one address. */
 export interface Ports {

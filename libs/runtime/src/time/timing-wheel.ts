@@ -1,4 +1,4 @@
-import { type Seat, TransientSet } from './transient-collections.ts';
+import { type Seat, TransientSet } from '../memory/transient-collections.ts';
 
 /** Something that has to be looked at when it is due. It can be on one wheel at a time. */
 export interface Due<Self extends { seat?: Seat<Self> | undefined }> {

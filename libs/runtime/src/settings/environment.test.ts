@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { openTestFolder } from '../test-folder.ts';
 import { ConfigError } from './config-error.ts';
 import { describeEnvironment, parseEnvironment, secretNamesOf } from './environment.ts';
 import { durationMs, list, port, secretText } from './environment-values.ts';
 import { maskSecrets } from './secrets.ts';
-import { openTestFolder } from './test-folder.ts';
 
 const schema = z.object({
   SLUICE_PORT: port().default(8080).describe('Port for clients'),

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { openTestFolder } from './test-folder.ts';
+import { openTestFolder } from '../test-folder.ts';
 
 const children: ChildProcess[] = [];
 afterEach(() => {
@@ -17,7 +17,7 @@ async function start(body: string): Promise<ChildProcess> {
   writeFileSync(
     path,
     `import { createLifecycle } from ${importOf('./lifecycle.ts')};
-     import { createLogger } from ${importOf('./logger.ts')};
+     import { createLogger } from ${importOf('../logging/logger.ts')};
      const lifecycle = createLifecycle({ logger: createLogger({ name: 'child', level: 'silent' }), drainLimitMs: 60_000 });
      setInterval(() => {}, 1_000);
      ${body}

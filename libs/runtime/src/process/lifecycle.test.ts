@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from './fake-clock.ts';
+import { createLogger } from '../logging/logger.ts';
+import { FakeClock } from '../time/fake-clock.ts';
 import { createLifecycle, type LifecycleOptions } from './lifecycle.ts';
-import { createLogger } from './logger.ts';
 
 class FakeProcess extends EventEmitter {
   readonly sent: object[] = [];

@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
-import { type Clock, systemClock, type Timer } from './clock.ts';
-import type { Logger } from './logger.ts';
+import type { Logger } from '../logging/logger.ts';
+import { type Clock, systemClock, type Timer } from '../time/clock.ts';
 
 /** The part of `process` that a lifecycle needs. `send` exists if the process has an IPC channel. */
 export interface ProcessEvents {

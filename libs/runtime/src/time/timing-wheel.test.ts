@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Seat, TransientSet } from '../memory/transient-collections.ts';
 import { type Due, TimingWheel } from './timing-wheel.ts';
-import type { Seat, TransientSet } from './transient-collections.ts';
 
 class Member implements Due<Member> {
   seat: Seat<Member> | undefined;

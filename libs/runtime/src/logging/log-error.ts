@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
-import { maskText } from './secrets.ts';
+import { maskText } from '../settings/secrets.ts';
 
 /** The part of an error that is logged. */
 export interface LoggedError {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { z } from 'zod';
-import type { Environment } from './environment.ts';
-import type { Logger } from './logger.ts';
+import type { Logger } from '../logging/logger.ts';
+import type { Environment } from '../settings/environment.ts';
 
 /** The pause before the second restart in a row. The first has none, and every further pause is twice as long. */
 const firstPauseMs = 200;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, it } from 'vitest';
-import { openTestFolder } from './test-folder.ts';
+import { openTestFolder } from '../test-folder.ts';
 
 const children: ChildProcess[] = [];
 afterEach(() => {
