@@ -1,4 +1,5 @@
-import type { Contender } from './contender.ts';
+import type { Contender } from './contenders/contender.ts';
+import type { Upstream } from './contenders/upstream.ts';
 import {
   type LoadCost,
   type LoadOutcome,
@@ -7,12 +8,11 @@ import {
   runLoad,
   runLoads,
 } from './load.ts';
-import { describeMachine, type Machine, openFilesLimit } from './machine.ts';
-import { type Measures, medians } from './measures.ts';
+import { describeMachine, type Machine, openFilesLimit } from './machine/machine.ts';
+import { type Measures, medians } from './results/measures.ts';
+import { hasSettled } from './results/settled.ts';
+import type { Column } from './results/table.ts';
 import { type Bench, type Scenario, stackPer, warmUp } from './scenario.ts';
-import { hasSettled } from './settled.ts';
-import type { Column } from './table.ts';
-import type { Upstream } from './upstream.ts';
 
 /** One measurement of one contender. */
 export interface Sample {

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contender } from './contender.ts';
-import { type RedisWay, startGateway } from './gateway.ts';
+import type { Contender } from './contenders/contender.ts';
+import { type RedisWay, startGateway } from './contenders/gateway.ts';
+import { startUpstream, type Upstream } from './contenders/upstream.ts';
 import { openIdleStreams } from './idle-streams.ts';
 import { runLoad } from './load.ts';
-import { readMemory } from './processes.ts';
-import { startUpstream, type Upstream } from './upstream.ts';
+import { readMemory } from './machine/processes.ts';
 
 export interface CheckOptions {
   /** Concurrent streams. */

@@ -3,15 +3,15 @@ import { parseArgs } from 'node:util';
 import { positiveNumber, readCommandLine, wholeNumber } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { Account } from './bench-run.ts';
-import { type Gateway, repository, startGateway } from './gateway.ts';
-import { type MeasureName, type Measures, median } from './measures.ts';
+import { type Gateway, repository, startGateway } from './contenders/gateway.ts';
+import { startUpstream } from './contenders/upstream.ts';
 import { measureMicro } from './micro-process.ts';
+import { type MeasureName, type Measures, median } from './results/measures.ts';
+import { fewestRounds, type Judgement, judgeAll, judgeCosts } from './results/significance.ts';
+import { inTurn } from './results/turns.ts';
 import { warmUp } from './scenario.ts';
 import { measurePaced, oneStream } from './scenarios/first-token.ts';
 import { measureRequests, measureRush } from './scenarios/throughput.ts';
-import { fewestRounds, type Judgement, judgeAll, judgeCosts } from './significance.ts';
-import { inTurn } from './turns.ts';
-import { startUpstream } from './upstream.ts';
 import { openWorktree, type Worktree, WorktreeError } from './worktree.ts';
 
 /** A figure of whole gateways by which two commits are compared. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { knownNames, oneOf, wholeNumber } from '../support/command-line.ts';
-import { type RedisWay, redisWays } from './gateway.ts';
+import { type RedisWay, redisWays } from './contenders/gateway.ts';
 
 /** What the user asked the benchmark for. */
 export interface Flags {

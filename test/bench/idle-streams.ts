@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contender } from './contender.ts';
-import { killWithUs } from './kill-with-us.ts';
-import { models } from './models.ts';
-import { loadtest, type Upstream } from './upstream.ts';
+import type { Contender } from './contenders/contender.ts';
+import { models } from './contenders/models.ts';
+import { loadtest, type Upstream } from './contenders/upstream.ts';
+import { killWithUs } from './machine/kill-with-us.ts';
 
 /** Streams that have said one token and then nothing. */
 export interface IdleStreams {

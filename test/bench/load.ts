@@ -3,12 +3,19 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Contender } from './contender.ts';
-import { killWithUs } from './kill-with-us.ts';
-import { readMachineTimes } from './machine.ts';
-import { type CpuByRole, cpuBetween, endedChildrenCpuMs, ownCpuMs, type Role, readCpu } from './processes.ts';
-import { openTemporaryFolder } from './temporary-folder.ts';
-import { loadtest } from './upstream.ts';
+import type { Contender } from './contenders/contender.ts';
+import { loadtest } from './contenders/upstream.ts';
+import { killWithUs } from './machine/kill-with-us.ts';
+import { readMachineTimes } from './machine/machine.ts';
+import {
+  type CpuByRole,
+  cpuBetween,
+  endedChildrenCpuMs,
+  ownCpuMs,
+  type Role,
+  readCpu,
+} from './machine/processes.ts';
+import { openTemporaryFolder } from './machine/temporary-folder.ts';
 
 /** One run of the load test, by its own flags. */
 export interface LoadPlan {

@@ -6,14 +6,17 @@ import { readCommandLine } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { runBench } from './bench-run.ts';
 import { runCheck } from './check.ts';
-import type { Contender } from './contender.ts';
-import { describeDoubts } from './doubts.ts';
+import type { Contender } from './contenders/contender.ts';
+import { startGateway } from './contenders/gateway.ts';
+import { startNginx } from './contenders/nginx.ts';
+import { openOtherGateway } from './contenders/other-gateway.ts';
+import { startUpstream } from './contenders/upstream.ts';
 import { describeFlags, type Flags, parseFlags } from './flags.ts';
-import { startGateway } from './gateway.ts';
 import { startHops } from './hops/hops.ts';
-import { startNginx } from './nginx.ts';
-import { openOtherGateway } from './other-gateway.ts';
 import { runPastSaturation } from './past-saturation.ts';
+import { describeDoubts } from './results/doubts.ts';
+import { countGoals, formatTable } from './results/table.ts';
+import { compareMachines } from './results/yardstick.ts';
 import type { Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
 import {
@@ -27,9 +30,6 @@ import {
 import { besideIdle, memory } from './scenarios/idle.ts';
 import { scale } from './scenarios/scale.ts';
 import { requests, tokens } from './scenarios/throughput.ts';
-import { countGoals, formatTable } from './table.ts';
-import { startUpstream } from './upstream.ts';
-import { compareMachines } from './yardstick.ts';
 
 const scenarios: readonly Scenario[] = [
   oneStream,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { killWithUs } from './kill-with-us.ts';
+import { killWithUs } from './machine/kill-with-us.ts';
 
 const cost = z.looseObject({ name: z.string(), cpuNs: z.number() });
 const program = fileURLToPath(new URL('./micro.ts', import.meta.url));

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { Contender } from './contender.ts';
-import { type RedisWay, startGateway } from './gateway.ts';
+import type { Contender } from './contenders/contender.ts';
+import { type RedisWay, startGateway } from './contenders/gateway.ts';
+import { startUpstream } from './contenders/upstream.ts';
 import { type LoadResult, runLoadtest } from './load.ts';
-import { openTemporaryFolder } from './temporary-folder.ts';
-import { startUpstream } from './upstream.ts';
+import { openTemporaryFolder } from './machine/temporary-folder.ts';
 
 export interface PastSaturationOptions {
   quick: boolean;

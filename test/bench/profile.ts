@@ -5,17 +5,22 @@ import { parseArgs } from 'node:util';
 import { until } from '@sluice/testing';
 import { knownNames, positiveNumber, readCommandLine, wholeNumber } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
-import { allocationsFile, allocationsFolder, type Lifetime, readAllocations } from './allocation-profile.ts';
-import type { Contender } from './contender.ts';
-import { type Costs, readProfile } from './cpu-profile.ts';
-import { type Gateway, repository, startGateway } from './gateway.ts';
+import type { Contender } from './contenders/contender.ts';
+import { type Gateway, repository, startGateway } from './contenders/gateway.ts';
+import { models, pacedLifeMs } from './contenders/models.ts';
+import { startUpstream, type Upstream } from './contenders/upstream.ts';
 import { openIdleStreams } from './idle-streams.ts';
 import { type LoadOutcome, type LoadPlan, runLoad } from './load.ts';
-import { models, pacedLifeMs } from './models.ts';
-import { summarize, treeLines } from './native-profile.ts';
-import { compiledMap, startRecording } from './native-samples.ts';
-import { openTemporaryFolder } from './temporary-folder.ts';
-import { startUpstream, type Upstream } from './upstream.ts';
+import { openTemporaryFolder } from './machine/temporary-folder.ts';
+import {
+  allocationsFile,
+  allocationsFolder,
+  type Lifetime,
+  readAllocations,
+} from './profiles/allocation-profile.ts';
+import { type Costs, readProfile } from './profiles/cpu-profile.ts';
+import { summarize, treeLines } from './profiles/native-profile.ts';
+import { compiledMap, startRecording } from './profiles/native-samples.ts';
 
 type Measure = 'µs' | 'B';
 
@@ -163,7 +168,7 @@ async function removeMaps(): Promise<void> {
 
 async function profileMemory(name: string, { plan, unit }: Subject, upstream: Upstream): Promise<void> {
   const folder = openTemporaryFolder('allocations');
-  const sampler = new URL('./sample-allocations.ts', import.meta.url).href;
+  const sampler = new URL('./profiles/sample-allocations.ts', import.meta.url).href;
   const environment = {
     NODE_OPTIONS: `--import ${sampler} ${words.nodeOptions}`,
     [allocationsFolder]: folder.path,

@@ -1,8 +1,8 @@
-import type { Contender, ContenderKind } from './contender.ts';
+import type { Contender, ContenderKind } from './contenders/contender.ts';
+import { models } from './contenders/models.ts';
+import type { Upstream } from './contenders/upstream.ts';
 import type { LoadCost, LoadOutcome, LoadPlan } from './load.ts';
-import type { Measures } from './measures.ts';
-import { models } from './models.ts';
-import type { Upstream } from './upstream.ts';
+import type { Measures } from './results/measures.ts';
 
 /** What a scenario measures with. */
 export interface Bench {

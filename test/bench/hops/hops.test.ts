@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { startUpstream } from '../upstream.ts';
+import { startUpstream } from '../contenders/upstream.ts';
 import { startHops } from './hops.ts';
 
 test.each([

@@ -1,7 +1,7 @@
 import { startOwnRedis } from '@sluice/testing';
-import type { Contender } from '../contender.ts';
-import { type RedisWay, repository } from '../gateway.ts';
-import { startProgram } from '../program.ts';
+import type { Contender } from '../contenders/contender.ts';
+import { type RedisWay, repository } from '../contenders/gateway.ts';
+import { startProgram } from '../contenders/program.ts';
 
 /**
  * The way of a token through the gateway without the gateway: two processes of Node and a Redis that pass bytes on, by

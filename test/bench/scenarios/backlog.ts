@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRedis, queueName, queuePrefix } from '@sluice/transport';
 import { Queue } from 'bullmq';
-import { type Gateway, pool } from '../gateway.ts';
-import { killWithUs } from '../kill-with-us.ts';
-import { models } from '../models.ts';
+import { type Gateway, pool } from '../contenders/gateway.ts';
+import { models } from '../contenders/models.ts';
+import { loadtest } from '../contenders/upstream.ts';
+import { killWithUs } from '../machine/kill-with-us.ts';
 import { type Bench, type Scenario, warmUp } from '../scenario.ts';
-import { loadtest } from '../upstream.ts';
 
 const jobs = 5000;
 const pauseMs = 5;

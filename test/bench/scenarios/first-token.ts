@@ -1,7 +1,7 @@
-import type { Contender } from '../contender.ts';
+import type { Contender } from '../contenders/contender.ts';
+import { models, pacedLifeMs } from '../contenders/models.ts';
 import { type LoadPlan, percentilesOf } from '../load.ts';
-import type { Measures } from '../measures.ts';
-import { models, pacedLifeMs } from '../models.ts';
+import type { Measures } from '../results/measures.ts';
 import { type Bench, cpuPer, everyKind, present, type Scenario, stackPer } from '../scenario.ts';
 
 /** Time to first token of one stream at a time. */

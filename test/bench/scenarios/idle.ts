@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contender } from '../contender.ts';
+import type { Contender } from '../contenders/contender.ts';
 import { openIdleStreams } from '../idle-streams.ts';
-import { openFilesLimit } from '../machine.ts';
-import type { MeasureName, Measures } from '../measures.ts';
-import { readMemory } from '../processes.ts';
+import { openFilesLimit } from '../machine/machine.ts';
+import { readMemory } from '../machine/processes.ts';
+import type { MeasureName, Measures } from '../results/measures.ts';
+import { measureInTurns, ratioInTurns } from '../results/turns.ts';
 import { type Bench, present, type Scenario, withOthers } from '../scenario.ts';
-import { measureInTurns, ratioInTurns } from '../turns.ts';
 import { measurePaced } from './first-token.ts';
 import { measureRequests } from './throughput.ts';
 

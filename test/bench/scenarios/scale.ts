@@ -1,7 +1,7 @@
-import type { Contender } from '../contender.ts';
-import type { Measures } from '../measures.ts';
+import type { Contender } from '../contenders/contender.ts';
+import type { Measures } from '../results/measures.ts';
+import { measureInTurns, ratioInTurns } from '../results/turns.ts';
 import { type Bench, cpuPer, present, type Scenario, withOthers } from '../scenario.ts';
-import { measureInTurns, ratioInTurns } from '../turns.ts';
 import { pacedPlan } from './first-token.ts';
 import { requestsPlan } from './throughput.ts';
 

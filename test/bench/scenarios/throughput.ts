@@ -1,7 +1,7 @@
-import type { Contender } from '../contender.ts';
+import type { Contender } from '../contenders/contender.ts';
+import { models } from '../contenders/models.ts';
 import type { LoadPlan } from '../load.ts';
-import type { Measures } from '../measures.ts';
-import { models } from '../models.ts';
+import type { Measures } from '../results/measures.ts';
 import { type Bench, cpuPer, everyKind, present, type Scenario, stackPer } from '../scenario.ts';
 
 /** Single bodies of one token from 256 users: the whole cost is that of the request. */

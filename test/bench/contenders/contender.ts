@@ -1,4 +1,4 @@
-import type { Role } from './processes.ts';
+import type { Role } from '../machine/processes.ts';
 
 /** `direct` is the fake upstream alone, `proxy` a bare proxy in front of it, `other` any gateway at a URL. */
 export type ContenderKind = 'direct' | 'proxy' | 'gateway' | 'other';

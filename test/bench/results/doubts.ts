@@ -1,4 +1,4 @@
-import type { Sample } from './bench-run.ts';
+import type { Sample } from '../bench-run.ts';
 
 /** Which measurements had failures or a client at its limit, and how many: a goal that they meet is met by chance. */
 export function describeDoubts(samples: readonly Pick<Sample, 'scenario' | 'findings'>[]): string {

@@ -1,6 +1,6 @@
+import type { Flags } from '../flags.ts';
+import { findListeners } from '../machine/listeners.ts';
 import type { Contender } from './contender.ts';
-import type { Flags } from './flags.ts';
-import { findListeners } from './listeners.ts';
 
 /** Another gateway at a URL. If it runs on this machine, the CPU time of whoever listens at its port is measured. */
 export function openOtherGateway({ name, url, key, headers }: Flags['urls'][number]): Contender {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { killWithUs } from './kill-with-us.ts';
+import { killWithUs } from '../machine/kill-with-us.ts';
 
 const seat = z.looseObject({ pid: z.number(), opsPort: z.number().optional() });
 const readyMessage = z.looseObject({

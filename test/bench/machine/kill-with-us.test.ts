@@ -7,7 +7,7 @@ const folder = import.meta.dirname;
 /** A program that starts a child which ends with it, prints the child's process id and waits. */
 const program = `
   import { spawn } from 'node:child_process';
-  import { exitOnSignals } from '${folder}/../support/exit-on-signals.ts';
+  import { exitOnSignals } from '${folder}/../../support/exit-on-signals.ts';
   import { killWithUs } from '${folder}/kill-with-us.ts';
   exitOnSignals();
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: ['ignore', 1, 'ignore'] });

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startOwnRedis, until } from '@sluice/testing';
+import type { Role } from '../machine/processes.ts';
+import { openTemporaryFolder } from '../machine/temporary-folder.ts';
 import type { AnotherOptions, Contender } from './contender.ts';
 import { models } from './models.ts';
-import type { Role } from './processes.ts';
 import { startProgram } from './program.ts';
-import { openTemporaryFolder } from './temporary-folder.ts';
 
 /** This checkout. */
-export const repository = fileURLToPath(new URL('../../', import.meta.url));
+export const repository = fileURLToPath(new URL('../../../', import.meta.url));
 /** The only pool of a gateway under test. */
 export const pool = 'bench';
 

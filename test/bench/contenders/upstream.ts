@@ -4,12 +4,12 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
+import { killWithUs } from '../machine/kill-with-us.ts';
 import type { Contender } from './contender.ts';
-import { killWithUs } from './kill-with-us.ts';
 
 /** The load test's own program. */
 export const loadtest = fileURLToPath(
-  new URL('../../apps/loadtest/bin/sluice-loadtest.mjs', import.meta.url),
+  new URL('../../../apps/loadtest/bin/sluice-loadtest.mjs', import.meta.url),
 );
 
 const statistics = z.looseObject({

@@ -4,11 +4,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findFreePort } from '@sluice/testing';
+import { killWithUs } from '../machine/kill-with-us.ts';
+import { openFilesLimit } from '../machine/machine.ts';
+import { childrenOf } from '../machine/processes.ts';
+import { openTemporaryFolder } from '../machine/temporary-folder.ts';
 import type { Contender } from './contender.ts';
-import { killWithUs } from './kill-with-us.ts';
-import { openFilesLimit } from './machine.ts';
-import { childrenOf } from './processes.ts';
-import { openTemporaryFolder } from './temporary-folder.ts';
 
 const startLimitMs = 5_000;
 const pauseMs = 20;
