@@ -1,7 +1,7 @@
 import { referenceText } from '@sluice/engines';
 import { startOwnRedis, until } from '@sluice/testing';
 import { expect, test } from 'vitest';
-import { type FaultProxy, startFaultProxy } from '../faults/tcp-proxy.ts';
+import { type FaultProxy, startFaultProxy } from '../faults/installation/tcp-proxy.ts';
 import { call } from '../support/call.ts';
 import { startChatGateway } from '../support/chat-gateway.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endOfTurn, findLlamaPackage, writeTinyModel } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { streamThroughSdk } from '../faults/sdk-stream.ts';
+import { streamThroughSdk } from '../faults/clients/sdk-stream.ts';
 import { formats } from '../support/call.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 

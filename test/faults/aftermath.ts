@@ -1,8 +1,8 @@
 import { until } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { leftoverKeys } from '../support/redis-keys.ts';
-import type { Installation } from './installation.ts';
-import { seriesOf } from './member.ts';
+import type { Installation } from './installation/installation.ts';
+import { seriesOf } from './installation/member.ts';
 import type { BudgetSample, Leftovers } from './observation.ts';
 
 /** Gauges that are 0 in an idle process. */

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { readCommandLine } from '../support/command-line.ts';
-import { check } from './checker.ts';
-import { createSoundLog, seededBugs } from './seeded-bugs.ts';
+import { check } from './checker/checker.ts';
+import { createSoundLog, seededBugs } from './checker/seeded-bugs.ts';
 
 const help = `Puts every seeded bug into the log of a sound run and tells whether the checker of the fault run catches it.
 It has no flags but --help.

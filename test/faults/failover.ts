@@ -1,7 +1,7 @@
 import { ask, type OwnTestRedis, startCluster, startSentinel, type Topology, until } from '@sluice/testing';
 import { formats } from '../support/call.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { isComplete } from './check-answers.ts';
+import { isComplete } from './checker/check-answers.ts';
 import { type Entrance, openStreams, plainPlan, send } from './figures/scenario.ts';
 import type { Observation } from './observation.ts';
 import { tenantName } from './plan.ts';

@@ -1,8 +1,8 @@
 import { until } from '@sluice/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isComplete } from './check-answers.ts';
-import { Installation } from './installation.ts';
-import { runLoad } from './load.ts';
+import { isComplete } from './checker/check-answers.ts';
+import { runLoad } from './clients/load.ts';
+import { Installation } from './installation/installation.ts';
 import { planWorkload } from './plan.ts';
 
 let installation: Installation;

@@ -1,8 +1,8 @@
 import { dumpRedis, sampleBudgets, settleDown, sumCounters } from './aftermath.ts';
-import type { FaultKind } from './fault-kinds.ts';
-import type { Installation } from './installation.ts';
-import { runLoad } from './load.ts';
-import { Nemesis } from './nemesis.ts';
+import { runLoad } from './clients/load.ts';
+import type { Installation } from './installation/installation.ts';
+import type { FaultKind } from './nemesis/fault-kinds.ts';
+import { Nemesis } from './nemesis/nemesis.ts';
 import type { BudgetSample, FaultRecord, Heaps, Leftovers, Observation, RunLog } from './observation.ts';
 import { canaryPrompt, type RequestPlan } from './plan.ts';
 import { createRandom } from './random.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isComplete } from './check-answers.ts';
-import { check } from './checker.ts';
-import { allFaults } from './fault-kinds.ts';
+import { isComplete } from './checker/check-answers.ts';
+import { check } from './checker/checker.ts';
+import { replayThroughSdks } from './clients/sdk-replay.ts';
 import { planHeapLoad } from './figures/under-faults.ts';
-import { Installation } from './installation.ts';
+import { Installation } from './installation/installation.ts';
+import { allFaults } from './nemesis/fault-kinds.ts';
 import { planWorkload } from './plan.ts';
 import { runUnderFaults } from './run.ts';
-import { replayThroughSdks } from './sdk-replay.ts';
 
 let installation: Installation;
 beforeAll(async () => {

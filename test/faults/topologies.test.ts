@@ -1,8 +1,8 @@
 import { ask, startCluster, until } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { formats } from '../support/call.ts';
-import { isComplete } from './check-answers.ts';
-import { describeEnding } from './endings.ts';
+import { isComplete } from './checker/check-answers.ts';
+import { describeEnding } from './checker/endings.ts';
 import {
   entranceOf,
   type Failover,

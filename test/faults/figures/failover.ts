@@ -1,5 +1,5 @@
-import { isComplete } from '../check-answers.ts';
-import { formatFailures } from '../endings.ts';
+import { isComplete } from '../checker/check-answers.ts';
+import { formatFailures } from '../checker/endings.ts';
 import { type FailoverBench, startClusterBench, startSentinelBench } from '../failover.ts';
 import type { Figure } from '../figure.ts';
 import type { Observation } from '../observation.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@sluice/testing';
 import { formats } from '../../support/call.ts';
-import { isComplete } from '../check-answers.ts';
-import { formatFailures } from '../endings.ts';
+import { isComplete } from '../checker/check-answers.ts';
+import { formatFailures } from '../checker/endings.ts';
 import type { Figure } from '../figure.ts';
-import { Installation } from '../installation.ts';
+import { Installation } from '../installation/installation.ts';
 import type { Observation } from '../observation.ts';
 import { formatMs, percentile } from '../percentile.ts';
 import { expectedText } from '../plan.ts';

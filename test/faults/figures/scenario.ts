@@ -1,4 +1,4 @@
-import { observeRequest } from '../client.ts';
+import { observeRequest } from '../clients/client.ts';
 import type { Observation } from '../observation.ts';
 import { type RequestPlan, tenantName } from '../plan.ts';
 

@@ -1,18 +1,18 @@
 import { writeFile } from 'node:fs/promises';
-import { isComplete } from '../check-answers.ts';
-import { chargesOf } from '../check-charges.ts';
-import { check } from '../checker.ts';
-import { describeEnding } from '../endings.ts';
-import { faultsDuring } from '../explain.ts';
-import { allFaults, type FaultKind, survivableFaults, workerFaults } from '../fault-kinds.ts';
+import { isComplete } from '../checker/check-answers.ts';
+import { chargesOf } from '../checker/check-charges.ts';
+import { check } from '../checker/checker.ts';
+import { describeEnding } from '../checker/endings.ts';
+import { faultsDuring } from '../checker/explain.ts';
+import { tally } from '../checker/tally.ts';
+import type { Violation, ViolationKind } from '../checker/violation.ts';
+import { replayThroughSdks } from '../clients/sdk-replay.ts';
 import type { Figure } from '../figure.ts';
-import { Installation } from '../installation.ts';
+import { Installation } from '../installation/installation.ts';
+import { allFaults, type FaultKind, survivableFaults, workerFaults } from '../nemesis/fault-kinds.ts';
 import type { RunLog } from '../observation.ts';
 import { planWorkload } from '../plan.ts';
 import { type HeapLoad, runUnderFaults } from '../run.ts';
-import { replayThroughSdks } from '../sdk-replay.ts';
-import { tally } from '../tally.ts';
-import type { Violation, ViolationKind } from '../violation.ts';
 
 export interface FaultRunOptions {
   requests: number;

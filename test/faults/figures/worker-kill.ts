@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@sluice/testing';
 import { formats } from '../../support/call.ts';
-import { isComplete } from '../check-answers.ts';
-import { check } from '../checker.ts';
+import { isComplete } from '../checker/check-answers.ts';
+import { check } from '../checker/checker.ts';
+import { attemptsByRequest } from '../checker/request-lines.ts';
 import type { Figure } from '../figure.ts';
-import { Installation } from '../installation.ts';
+import { Installation } from '../installation/installation.ts';
+import { killHost } from '../nemesis/process-faults.ts';
 import type { Observation, ProcessLine } from '../observation.ts';
 import { formatMs, percentile } from '../percentile.ts';
-import { killHost } from '../process-faults.ts';
-import { attemptsByRequest } from '../request-lines.ts';
 import { openStreams, plainPlan } from './scenario.ts';
 
 const streams = 30;

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '@sluice/canonical';
 import { referenceToken } from '@sluice/engines';
 import { type ChatExchange, type ChatServer, startChatServer } from '@sluice/testing';
-import type { UpstreamRun } from './observation.ts';
-import type { UpstreamFault } from './plan.ts';
+import type { UpstreamRun } from '../observation.ts';
+import type { UpstreamFault } from '../plan.ts';
 
 /** A mock model server that answers with the reference text, or fails as the prompt tells it to. */
 export interface MockUpstream {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Installation } from '../installation/installation.ts';
+import type { Observation } from '../observation.ts';
+import type { RequestPlan } from '../plan.ts';
 import { observeRequest } from './client.ts';
-import type { Installation } from './installation.ts';
-import type { Observation } from './observation.ts';
-import type { RequestPlan } from './plan.ts';
 
 export interface LoadOptions {
   plans: Iterable<RequestPlan>;

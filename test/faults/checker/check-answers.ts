@@ -1,7 +1,7 @@
 import { referenceText } from '@sluice/engines';
+import type { Observation, RunLog } from '../observation.ts';
+import { expectedText } from '../plan.ts';
 import { faultsDuring, isExplained } from './explain.ts';
-import type { Observation, RunLog } from './observation.ts';
-import { expectedText } from './plan.ts';
 import type { Violation, ViolationKind } from './violation.ts';
 
 /** Slack on the deadline: the ingress checks it four times a second. */

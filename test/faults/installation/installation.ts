@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { Directory } from '@sluice/tenancy';
 import { type OwnTestRedis, startOwnRedis, startProcess, type TestProcess, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
+import type { LostCharge } from '../observation.ts';
+import { tenantName } from '../plan.ts';
 import { HeapGauge, inspectable } from './heap.ts';
 import { Member, type Role } from './member.ts';
-import type { LostCharge } from './observation.ts';
-import { tenantName } from './plan.ts';
 import { type FaultProxy, startFaultProxy } from './tcp-proxy.ts';
 import { type MockUpstream, startMockUpstream } from './upstream.ts';
 

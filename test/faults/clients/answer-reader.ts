@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '@sluice/canonical';
 import { SseParser } from '@sluice/formats';
-import type { Format } from '../support/call.ts';
-import type { ReadAnswer } from './observation.ts';
+import type { Format } from '../../support/call.ts';
+import type { ReadAnswer } from '../observation.ts';
 
 /** Reads the part of a body that arrived, as strictly as its format allows. */
 export function readAnswer(format: Format, isStream: boolean, status: number, body: string): ReadAnswer {

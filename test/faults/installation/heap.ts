@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@sluice/testing';
+import type { HeapSample } from '../observation.ts';
 import type { Member } from './member.ts';
-import type { HeapSample } from './observation.ts';
 
 /**
  * Environment for processes whose heap is to be measured: SIGUSR1 makes them open Node's inspector on a port that the

@@ -1,7 +1,7 @@
 import { referenceToken } from '@sluice/engines';
-import { readAnswer } from './answer-reader.ts';
-import type { FaultRecord, HeapSample, Observation, RunLog } from './observation.ts';
-import { canaryPrompt, type RequestPlan, tenantName } from './plan.ts';
+import { readAnswer } from '../clients/answer-reader.ts';
+import type { FaultRecord, HeapSample, Observation, RunLog } from '../observation.ts';
+import { canaryPrompt, type RequestPlan, tenantName } from '../plan.ts';
 import type { ViolationKind } from './violation.ts';
 
 /** A defect that the gateway could have, by its effect on the log of a run. */

@@ -1,6 +1,6 @@
+import { dataLoss } from '../nemesis/redis-faults.ts';
+import type { FaultRecord, Observation, RunLog } from '../observation.ts';
 import { isComplete } from './check-answers.ts';
-import type { FaultRecord, Observation, RunLog } from './observation.ts';
-import { dataLoss } from './redis-faults.ts';
 import { type LoggedRequest, requestsLogged } from './request-lines.ts';
 import type { Violation } from './violation.ts';
 

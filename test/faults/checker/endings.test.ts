@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { plainPlan } from '../figures/scenario.ts';
+import type { Observation } from '../observation.ts';
 import { formatFailures } from './endings.ts';
-import { plainPlan } from './figures/scenario.ts';
-import type { Observation } from './observation.ts';
 import { createSoundLog } from './seeded-bugs.ts';
 
 const { observations: sound } = createSoundLog();

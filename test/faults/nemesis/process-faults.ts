@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@sluice/testing';
+import type { Installation } from '../installation/installation.ts';
+import type { Member, Role } from '../installation/member.ts';
+import type { Random } from '../random.ts';
 import type { FaultKind } from './fault-kinds.ts';
-import type { Installation } from './installation.ts';
-import type { Member, Role } from './member.ts';
-import type { Random } from './random.ts';
 
 type Deed = (member: Member, random: Random) => Promise<void>;
 

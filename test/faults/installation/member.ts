@@ -1,6 +1,6 @@
 import type { TestProcess } from '@sluice/testing';
-import { servingIn } from '../support/serving.ts';
-import type { ProcessLine } from './observation.ts';
+import { servingIn } from '../../support/serving.ts';
+import type { ProcessLine } from '../observation.ts';
 import { type FaultProxy, startFaultProxy } from './tcp-proxy.ts';
 
 export type Role = 'ingress' | 'worker';

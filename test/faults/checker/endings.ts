@@ -1,5 +1,5 @@
+import type { Observation } from '../observation.ts';
 import { isComplete } from './check-answers.ts';
-import type { Observation } from './observation.ts';
 import { tally } from './tally.ts';
 
 /**

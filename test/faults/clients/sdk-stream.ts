@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
-import type { Format } from '../support/call.ts';
+import type { Format } from '../../support/call.ts';
 
 export interface SdkCall {
   port: number;

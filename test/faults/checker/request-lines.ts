@@ -1,4 +1,4 @@
-import type { ProcessLine } from './observation.ts';
+import type { ProcessLine } from '../observation.ts';
 
 /** Attempts by request id, as the ingresses logged them. */
 export function attemptsByRequest(lines: readonly ProcessLine[]): Map<string, number> {

@@ -1,6 +1,6 @@
+import type { RunLog } from '../observation.ts';
 import { checkCharges } from './check-charges.ts';
 import { faultsDuring } from './explain.ts';
-import type { RunLog } from './observation.ts';
 import { attemptsByRequest } from './request-lines.ts';
 import type { Violation } from './violation.ts';
 

@@ -1,7 +1,7 @@
-import type { Installation } from './installation.ts';
+import type { Installation } from '../installation/installation.ts';
+import type { Random } from '../random.ts';
 import { processFaults } from './process-faults.ts';
 import { proxyFaults } from './proxy-faults.ts';
-import type { Random } from './random.ts';
 import { redisFaults } from './redis-faults.ts';
 
 /** One way in which things break. */

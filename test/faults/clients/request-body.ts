@@ -1,6 +1,6 @@
 import type { JsonObject } from '@sluice/canonical';
-import type { Format } from '../support/call.ts';
-import type { RequestPlan } from './plan.ts';
+import type { Format } from '../../support/call.ts';
+import type { RequestPlan } from '../plan.ts';
 
 /** The path of a request in its format. */
 export function pathOf({ format, model, isStream }: RequestPlan): string {

@@ -1,7 +1,7 @@
 import { referenceText } from '@sluice/engines';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formats } from '../support/call.ts';
-import { Installation } from './installation.ts';
+import { formats } from '../../support/call.ts';
+import { Installation } from '../installation/installation.ts';
 import { streamThroughSdk } from './sdk-stream.ts';
 
 let installation: Installation;

@@ -1,4 +1,4 @@
-import type { FaultRecord, Observation, RunLog } from './observation.ts';
+import type { FaultRecord, Observation, RunLog } from '../observation.ts';
 
 /** A fault has effects for this long after it was undone: leases, reconnects, lost jobs. */
 const aftermathMs = 15_000;

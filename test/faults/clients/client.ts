@@ -1,8 +1,8 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Observation, TransportEnd } from '../observation.ts';
+import { type ClientBehaviour, promptOf, type RequestPlan } from '../plan.ts';
 import { readAnswer } from './answer-reader.ts';
-import type { Observation, TransportEnd } from './observation.ts';
-import { type ClientBehaviour, promptOf, type RequestPlan } from './plan.ts';
 import { bodyOf, pathOf } from './request-body.ts';
 
 export interface ClientOptions {

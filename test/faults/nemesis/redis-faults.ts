@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@sluice/testing';
-import { budgetKeys, tenantOf } from './aftermath.ts';
+import { budgetKeys, tenantOf } from '../aftermath.ts';
+import type { Installation } from '../installation/installation.ts';
+import type { Random } from '../random.ts';
 import type { FaultKind } from './fault-kinds.ts';
-import type { Installation } from './installation.ts';
-import type { Random } from './random.ts';
 
 /** The only fault that loses what Redis knows: keys, charges, reservations, jobs. */
 export const dataLoss = 'redis restarted without its data';

@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
-import type { Format } from '../support/call.ts';
-import { isComplete } from './check-answers.ts';
-import type { Observation } from './observation.ts';
-import type { Violation } from './violation.ts';
+import type { Format } from '../../support/call.ts';
+import { isComplete } from '../checker/check-answers.ts';
+import type { Violation } from '../checker/violation.ts';
+import type { Observation } from '../observation.ts';
 
 /**
  * Serves recorded answers to the official SDKs and compares what they make of them with what our own strict

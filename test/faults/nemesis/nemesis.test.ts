@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Installation } from './installation.ts';
+import type { Installation } from '../installation/installation.ts';
+import { createRandom } from '../random.ts';
 import { Nemesis } from './nemesis.ts';
-import { createRandom } from './random.ts';
 
 it('a fault that cannot be undone is told when the nemesis is stopped, and ends nothing before', async () => {
   const stuck = { name: 'stuck', target: () => 'all', inflict: () => Promise.reject(new Error('stuck')) };

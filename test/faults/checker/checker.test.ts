@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
+import type { RunLog } from '../observation.ts';
 import { check } from './checker.ts';
-import type { RunLog } from './observation.ts';
 import { createSoundLog, seededBugs } from './seeded-bugs.ts';
 
 /** What the checker says about the sound log after `doctor` has changed it. */
