@@ -20,6 +20,19 @@ const open = (url: string, profile: 'command' | 'worker' = 'command') =>
     onBadMessage: () => undefined,
   });
 
+/** Links, and the round trips that they report. */
+async function openMeasured(profile: 'command' | 'worker') {
+  const told: number[] = [];
+  const links = await openLinks(server.url, {
+    profile,
+    name: 'process',
+    onConnectionError: () => undefined,
+    onBadMessage: () => undefined,
+    onRoundTrip: (durationMs) => told.push(durationMs),
+  });
+  return { links, told };
+}
+
 describe('links to Redis', () => {
   it('carry commands and messages', async () => {
     const links = await open(server.url);
@@ -48,14 +61,7 @@ describe('links to Redis', () => {
   });
 
   it('report how long Redis takes to answer', async () => {
-    const told: number[] = [];
-    const links = await openLinks(server.url, {
-      profile: 'worker',
-      name: 'process',
-      onConnectionError: () => undefined,
-      onBadMessage: () => undefined,
-      onRoundTrip: (durationMs) => told.push(durationMs),
-    });
+    const { links, told } = await openMeasured('worker');
     await until(() => told.length > 0);
     expect(Math.min(...told)).toBeGreaterThan(0);
     // The pause is longer than the interval of the questions, so at least one has to wait.
@@ -65,14 +71,7 @@ describe('links to Redis', () => {
   });
 
   it('report that Redis did not answer as long as a connection waits for it', async () => {
-    const told: number[] = [];
-    const links = await openLinks(server.url, {
-      profile: 'command',
-      name: 'process',
-      onConnectionError: () => undefined,
-      onBadMessage: () => undefined,
-      onRoundTrip: (durationMs) => told.push(durationMs),
-    });
+    const { links, told } = await openMeasured('command');
     await until(() => told.length > 0);
     await ask(server.port, 'CLIENT', 'PAUSE', '60000', 'ALL');
     await until(() => told.some((durationMs) => durationMs > 400));
