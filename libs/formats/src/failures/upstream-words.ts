@@ -126,16 +126,23 @@ export function saysFlaggedContent(message: string): boolean {
 }
 
 const refusedMedia =
-  /\b(?:image|audio|video) input is not supported\b|only 'text' content type is supported/i;
+  /\b(?:(?:image|audio|video) input|multimodal) is not supported\b|only 'text' content type is supported/i;
 
-/** Whether a server's model takes no images or sound: llama.cpp says so with status 500, MLX's server with 404. */
+/**
+ * Whether a server's model takes no images or sound: llama.cpp says so with status 500, MLX's server with 404,
+ * DeepInfra with 405.
+ */
 export function saysRefusedMedia(message: string): boolean {
   return refusedMedia.test(message);
 }
 
-const refusedFeature = /\bno endpoints found that (?:support|can handle)\b/i;
+const refusedFeature =
+  /\bno endpoints found that (?:support|can handle)\b|\b(?:tool|function) calling is not supported\b/i;
 
-/** Whether no server of a model can do what a request asks: OpenRouter says so with status 404, as of an unknown model. */
+/**
+ * Whether no server of a model can do what a request asks: OpenRouter says so with status 404, as of an unknown model,
+ * and DeepInfra with 405.
+ */
 export function saysRefusedFeature(message: string): boolean {
   return refusedFeature.test(message);
 }

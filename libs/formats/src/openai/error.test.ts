@@ -262,6 +262,16 @@ describe('decodeError', () => {
     expect(decodeError(404, {}, unknown).kind).toBe('not-found');
   });
 
+  test.each([
+    'Tool calling is not supported for model: meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8',
+    'Multimodal is not supported for model: meta-llama/Llama-3.3-70B-Instruct-Turbo',
+  ])('tells what a model cannot do from a path that takes no such call: %s', (message) => {
+    expect(decodeError(405, {}, { error: { message } })).toEqual({ kind: 'invalid-request', message });
+    expect(decodeError(405, {}, { error: { message: 'Method Not Allowed' } }).kind).toBe(
+      'method-not-allowed',
+    );
+  });
+
   test('reads an error inside of the message of another, as Together wraps it', () => {
     const inner = { message: 'Invalid JSON data', type: 'invalid_request_error' };
     const body = { error: { message: inner, type: 'invalid_request_error' } };

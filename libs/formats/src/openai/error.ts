@@ -142,9 +142,10 @@ const mayBeTooLong: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'too-la
 
 /**
  * The kinds for which a server's words about a request that does not suit its model are believed. llama.cpp and Ollama
- * report that as a failure of their own, and MLX's server answers 404 to whatever goes wrong before it generates.
+ * report that as a failure of their own, MLX's server answers 404 to whatever goes wrong before it generates, and
+ * DeepInfra 405.
  */
-const mayBeUnfit: ReadonlySet<ErrorKind> = new Set(['not-found', 'upstream-failed']);
+const mayBeUnfit: ReadonlySet<ErrorKind> = new Set(['not-found', 'method-not-allowed', 'upstream-failed']);
 
 /** How LiteLLM and Moonshot call the error of an empty account, whatever its status. */
 const accountTypes: ReadonlySet<string> = new Set(['budget_exceeded', 'exceeded_current_quota_error']);
