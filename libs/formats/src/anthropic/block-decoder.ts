@@ -1,16 +1,9 @@
-import {
-  type Extensible,
-  extend,
-  type GenerationEvent,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-} from '@sluice/canonical';
+import { type Extensible, extend, type GenerationEvent, type Json, type JsonObject } from '@sluice/canonical';
 import { keptBeside } from '../json/kept-fields.ts';
 import { withoutDirectCaller } from './messages-decode.ts';
 import { decodeBlock } from './response.ts';
 import { isOwnSignature, unsealThinking } from './signature.ts';
-import { noArguments } from './tool-arguments.ts';
+import { argumentsOf } from './tool-arguments.ts';
 import { FORMAT } from './wire.ts';
 
 type Kind = 'text' | 'reasoning' | 'tool-call' | 'whole';
@@ -94,8 +87,7 @@ export class BlockDecoder {
       case 'reasoning':
         return this.signature === undefined ? [] : this.annotate({ signature: this.signature });
       case 'tool-call': {
-        const whole = isJsonObject(this.block.input) ? JSON.stringify(this.block.input) : noArguments;
-        const rest = this.hasArguments ? [] : this.argue(whole);
+        const rest = this.hasArguments ? [] : this.argue(argumentsOf(this.block.input));
         return [...rest, { type: 'tool-call-end', block: this.number }];
       }
       default: {

@@ -175,6 +175,20 @@ describe('a block', () => {
     expect(call({ a: 1 }, json('{"b":2}'))).toEqual({ ...called, arguments: '{"b":2}' });
   });
 
+  test.each([
+    ['', '{}'],
+    [' ', '{}'],
+    ['{"a":1}', '{"a":1}'],
+    ['{"a":"cut o', '{"a":"cut o'],
+  ])('of a call may have its input as text: %j', (input, text) => {
+    const block = { type: 'tool_use', id: 't', name: 'f', input };
+    const called = { type: 'tool-call', id: 't', name: 'f', arguments: text };
+    expect(contentOf(open(0, block), close(0))).toEqual([called]);
+    const whole = collect(decodeResponse({ content: [block], stop_reason: 'tool_use' }, context));
+    expect(whole.content).toEqual([called]);
+    expect(whole.finish.reason).toBe('tool-calls');
+  });
+
   test('of thinking keeps a signature that is not ours, and the last of several', () => {
     const signed = (signature: Json, ...deltas: Json[]) =>
       contentOf(

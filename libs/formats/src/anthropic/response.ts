@@ -25,6 +25,7 @@ import { decodeInBandError } from './error.ts';
 import { decodeAssistantPart } from './messages-decode.ts';
 import { sealThinking, signThinking } from './signature.ts';
 import { decodeStop, encodeStop } from './stop-reason.ts';
+import { argumentsOf } from './tool-arguments.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 import { FORMAT } from './wire.ts';
 
@@ -223,7 +224,9 @@ function annotated(delta: TextDelta | ReasoningDelta, own: JsonObject = {}): Gen
 /** A server's mistake in one block must not cost the whole answer: the block is passed on as it is. */
 function readBlock(wire: JsonObject): AssistantPart {
   try {
-    return decodeAssistantPart(wire, 'content');
+    const isText = wire.type === 'tool_use' && typeof wire.input === 'string';
+    const part = decodeAssistantPart(isText ? { ...wire, input: null } : wire, 'content');
+    return part.type === 'tool-call' ? { ...part, arguments: argumentsOf(wire.input) } : part;
   } catch {
     return { type: 'opaque', format: FORMAT, value: wire };
   }
