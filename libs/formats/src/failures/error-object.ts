@@ -12,14 +12,14 @@ export interface WireError {
 /**
  * Reads an error of a server of any dialect: many servers answer a fault in the shape of the framework below them.
  * These are `{error: {…}}` (also in a list, as Google sends it), `{error: "…"}`, the bare object, `{errors: [{…}]}` of
- * Cloudflare and Llama Stack, FastAPI's `{detail: …}` and plain text.
+ * Cloudflare and Llama Stack (`error` at Cloudflare's AI Gateway), FastAPI's `{detail: …}` and plain text.
  */
 export function readErrorObject(body: unknown): WireError {
   if (typeof body === 'string') return { message: body };
   const whole: unknown = Array.isArray(body) ? body[0] : body;
   if (!isJsonObject(whole)) return {};
-  const [first] = Array.isArray(whole.errors) ? whole.errors : [];
-  const error = whole.error ?? first ?? whole;
+  const said = whole.error ?? whole.errors;
+  const error = (Array.isArray(said) ? said[0] : whole.error) ?? whole;
   if (typeof error === 'string') return { message: error };
   if (!isJsonObject(error)) return {};
   const { type, param } = error;

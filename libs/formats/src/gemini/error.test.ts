@@ -52,6 +52,23 @@ describe('an upstream failure', () => {
     expect(decodeError(429, {}, [body])).toEqual(expected);
   });
 
+  test.each<[string, unknown]>([
+    ['plain text', 'prompt is too long'],
+    ['a text for an error', { error: 'prompt is too long' }],
+    ['a bare object', { message: 'prompt is too long' }],
+    ['FastAPI’s detail', { detail: 'prompt is too long' }],
+    [
+      'Cloudflare’s',
+      { success: false, result: [], messages: [], error: [{ message: 'prompt is too long' }] },
+    ],
+  ])('in the shape of %s keeps its words', (_name, body) => {
+    expect(decodeError(400, {}, body)).toEqual({
+      kind: 'invalid-request',
+      message: 'prompt is too long',
+      detail: 'context-length-exceeded',
+    });
+  });
+
   test('of a wrong key is told from other bad requests', () => {
     const error = { code: 400, message: 'API key not valid.', details: [{ reason: 'API_KEY_INVALID' }] };
     expect(decodeError(400, {}, { error }).kind).toBe('unauthenticated');
@@ -78,15 +95,8 @@ describe('an upstream failure', () => {
     [418, 'invalid-request'],
     [499, 'upstream-failed'],
     [302, 'upstream-failed'],
-  ])('of status %i without a body of the dialect is %s', (status, kind) => {
-    for (const body of [
-      '<html>',
-      null,
-      undefined,
-      [],
-      { error: 'x' },
-      { error: { message: 7, details: 1 } },
-    ]) {
+  ])('of status %i without a word is %s', (status, kind) => {
+    for (const body of ['', null, undefined, [], {}, { error: { message: 7, details: 1 } }]) {
       expect(decodeError(status, {}, body)).toEqual({
         kind,
         message: `the upstream answered with status ${status}`,

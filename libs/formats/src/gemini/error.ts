@@ -7,6 +7,7 @@ import {
   type JsonObject,
 } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
+import { readErrorObject } from '../failures/error-object.ts';
 import { sayTooLong, type TooLong } from '../failures/too-long.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../failures/upstream-status.ts';
 import { longestMessage, saysRefusedPlace, saysTooLong } from '../failures/upstream-words.ts';
@@ -78,15 +79,14 @@ function detailsOf(error: ErrorInfo): JsonObject[] {
   return details;
 }
 
-/** Reads an upstream's failure from its status and, if the body is an error of this dialect, from its fields. */
+/** Reads an upstream's failure from its status, its words and, if the body is an error of this dialect, its fields. */
 export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
   const error = errorOf(body);
   const details = Array.isArray(error.details) ? error.details.filter(isJsonObject) : [];
   const isBadKey = details.some(({ reason }) => reason === 'API_KEY_INVALID' || reason === 'API_KEY_EXPIRED');
-  const message =
-    typeof error.message === 'string' && error.message !== ''
-      ? shown(error.message)
-      : `the upstream answered with status ${status}`;
+  // What stands before a server, and routers of many dialects, have errors of other shapes.
+  const { message: words } = readErrorObject(body);
+  const message = words ? shown(words) : `the upstream answered with status ${status}`;
   const meant = saysRefusedPlace(message) ? 'permission-denied' : kindOfStatus(status);
   const kind = isBadKey ? 'unauthenticated' : meant;
   const detail = detailOf(kind, message);
