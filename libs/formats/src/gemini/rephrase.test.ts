@@ -21,6 +21,8 @@ test.each([
   'Thinking is not enabled for models/gemini-2.0-flash-preview-image-generation',
   'Unable to submit request because Thinking_config.include_thoughts is only enabled when thinking is enabled.. Learn more: https://example.org',
   'Unable to submit request because thinking is not supported by this model.',
+  `Invalid JSON payload received. Unknown name "thinkingLevel" at 'generation_config.thinking_config': Cannot find field.`,
+  `Invalid JSON payload received. Unknown name "thinking_config" at 'generation_config': Cannot find field.`,
 ])('a model that thinks in its own way is told nothing about it: %s', (refusal) => {
   const thinkingConfig = { includeThoughts: true, thinkingLevel: 'LOW' };
   const next = said({ generationConfig: { thinkingConfig } }, refusal);
@@ -82,8 +84,11 @@ const schema = { type: 'object', properties: { a: { type: 'string' } } };
 const json = { responseMimeType: 'application/json', responseJsonSchema: schema };
 const words = { text: expect.stringContaining(JSON.stringify(schema)) };
 
-test('a model without a setting for JSON is asked for it in words', () => {
-  const refusal = 'JSON mode is not enabled for models/gemma-3-27b-it';
+test.each([
+  'JSON mode is not enabled for models/gemma-3-27b-it',
+  `Invalid JSON payload received. Unknown name "responseJsonSchema" at 'generation_config': Cannot find field.`,
+  `Invalid JSON payload received. Unknown name "response_json_schema" at 'generation_config': Cannot find field.`,
+])('a server without the setting for JSON is asked for it in words: %s', (refusal) => {
   const next = said({ generationConfig: { ...json, temperature: 1 } }, refusal);
   expect(next).toEqual({
     contents,

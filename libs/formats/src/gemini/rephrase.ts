@@ -3,7 +3,9 @@ import { objectOf } from '../json/json-object.ts';
 import { jsonInWords } from './output.ts';
 
 const refusesPenalties = /\bpenalty is not enabled\b/i;
-const refusesThinking = /\bthinking[\w. ]* is (?:not|only) (?:enabled|supported)\b/i;
+/** Refusals by models, and by an API that is older than the field. */
+const refusesThinking =
+  /\bthinking[\w. ]* is (?:not|only) (?:enabled|supported)\b|\bunknown name \W{1,3}thinking_?(?:config|level)\b/i;
 const refusesLevel =
   /\bthinking level (?:is unsupported: thinking_level_)?(\w+)(?: is not supported|$)|'(\w+)' is not a supported thinking level/i;
 /** Vertex, and gateways of an older schema, know no ids of calls. */
@@ -16,8 +18,9 @@ const refusesForm = /\bthinking (level|budget) is not supported\b/i;
 const refusesNoThinking = /\bthinking can't be disabled\b|\bonly works in thinking mode\b/i;
 /** The refusal by models before the third generation that are served under another name. */
 const refusesJsonWithTools = /response mime type: 'application\/json' is unsupported/i;
-/** Gemma's refusals. */
-const refusesJson = /\bjson mode is not enabled\b/i;
+/** Gemma's refusal, and that of an API that is older than the field. */
+const refusesJson = /\bjson mode is not enabled\b|\bunknown name \W{1,3}response_?json_?schema\b/i;
+/** Gemma's refusal. */
 const refusesInstruction = /\bdeveloper instruction is not enabled\b/i;
 
 /**
