@@ -102,6 +102,11 @@ export class BlockDecoder {
     return this.kind === 'text';
   }
 
+  /** Whether a delta has thoughts for this block of text, or text for this block of thoughts. */
+  mixesUp({ type }: JsonObject): boolean {
+    return type === 'thinking_delta' ? this.isText : type === 'text_delta' && this.kind === 'reasoning';
+  }
+
   /** Ignores content that does not belong into a block of this kind: that is the server's mistake. */
   say(kind: 'text' | 'reasoning', text: Json | undefined): GenerationEvent[] {
     if (kind !== this.kind || typeof text !== 'string' || text === '') return [];

@@ -42,9 +42,11 @@ export class BlockSequence {
     return this.current !== undefined;
   }
 
-  /** Takes a piece of the open text block. */
+  /** Takes a piece of the text block that was opened last. */
   pushText(text: string): GenerationEvent[] {
-    return this.current?.decoder.say('text', text) ?? [];
+    const { current } = this;
+    if (current === undefined || current.decoder.isText) return current?.decoder.say('text', text) ?? [];
+    return this.push(current.index, { type: 'text_delta', text });
   }
 
   start(index: number, block: JsonObject): GenerationEvent[] {
@@ -68,9 +70,18 @@ export class BlockSequence {
     return decoder.start();
   }
 
-  /** A delta of a block that never started starts one, if the delta tells the block's type. */
+  /**
+   * A delta of a block that never started starts one, if the delta tells the block's type. So do thoughts in a block of
+   * text, and text in one of thoughts: routers such as LiteLLM and claude-code-router do not always begin another block
+   * when the model goes over from one to the other.
+   */
   push(index: number, delta: JsonObject): GenerationEvent[] {
-    if (this.current?.index === index) return this.current.decoder.push(delta, index);
+    if (this.current?.index === index) {
+      const { decoder } = this.current;
+      const other = decoder.mixesUp(delta) ? blockOf(delta) : undefined;
+      if (other === undefined) return decoder.push(delta, index);
+      return [...this.close(), ...this.open(index, other), ...this.push(index, delta)];
+    }
     const waiting = this.unstopped.get(index);
     waiting?.deltas.push(delta);
     const block = waiting ? undefined : blockOf(delta);

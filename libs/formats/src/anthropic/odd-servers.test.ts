@@ -40,7 +40,7 @@ describe('a delta', () => {
     expect(
       contentOf(
         open(0, { type: 'text', text: '' }),
-        push(0, { type: 'thinking_delta', thinking: 'x' }),
+        push(0, { type: 'thinking_delta', thinking: '' }),
         push(0, json('x')),
         push(0, text(7)),
         push(0, text('')),
@@ -51,7 +51,7 @@ describe('a delta', () => {
         push(0, 7),
         close(0),
         open(1, { type: 'thinking', thinking: 'b', signature: '' }),
-        push(1, text('x')),
+        push(1, text('')),
         push(1, { type: 'thinking_delta', thinking: 'c' }),
         close(1),
         open(2, { type: 'tool_use', id: 't', name: 'f', input: {} }),
@@ -87,6 +87,37 @@ describe('a delta', () => {
       { type: 'text', text: 'bc' },
       { type: 'text', text: 'de' },
       { type: 'text', text: 'f' },
+    ]);
+  });
+
+  test('of text among thoughts, or of a thought in a text, begins a block of its own', () => {
+    const think = (thinking: string) => ({ type: 'thinking_delta', thinking });
+    const signed = { type: 'signature_delta', signature: 's' };
+    expect(
+      contentOf(
+        open(0, { type: 'text', text: '' }),
+        push(0, think('a')),
+        push(0, think('b')),
+        push(0, text('c')),
+        push(0, think('d')),
+        push(0, text('e')),
+        push(0, text('f')),
+        close(0),
+        open(1, { type: 'thinking', thinking: 'g', signature: '' }),
+        push(1, signed),
+        push(1, text('h')),
+        close(1),
+        open(2, { type: 'text', text: 'i' }),
+        close(2),
+      ),
+    ).toEqual([
+      { type: 'reasoning', text: 'ab' },
+      { type: 'text', text: 'c' },
+      { type: 'reasoning', text: 'd' },
+      { type: 'text', text: 'ef' },
+      { type: 'reasoning', text: 'g', extensions: { anthropic: { signature: 's' } } },
+      { type: 'text', text: 'h' },
+      { type: 'text', text: 'i' },
     ]);
   });
 
