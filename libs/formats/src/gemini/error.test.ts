@@ -72,6 +72,9 @@ describe('an upstream failure', () => {
   test('of a wrong key is told from other bad requests', () => {
     const error = { code: 400, message: 'API key not valid.', details: [{ reason: 'API_KEY_INVALID' }] };
     expect(decodeError(400, {}, { error }).kind).toBe('unauthenticated');
+    // CLIProxyAPI and LiteLLM say the whole error of Google as text.
+    const routed = { message: JSON.stringify({ error }), code: 400, status: 'Bad Request' };
+    expect(decodeError(400, {}, { error: routed }).kind).toBe('unauthenticated');
   });
 
   test('of the place of the gateway is no mistake of the client', () => {

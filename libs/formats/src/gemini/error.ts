@@ -10,7 +10,7 @@ import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { readErrorObject } from '../failures/error-object.ts';
 import { sayTooLong, type TooLong } from '../failures/too-long.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../failures/upstream-status.ts';
-import { longestMessage, saysRefusedPlace, saysTooLong } from '../failures/upstream-words.ts';
+import { longestMessage, saysRefusedKey, saysRefusedPlace, saysTooLong } from '../failures/upstream-words.ts';
 import { retryAfterSeconds, retryHeaders, statusOf } from '../status.ts';
 
 const rpc = 'type.googleapis.com/google.rpc';
@@ -88,7 +88,8 @@ export function decodeError(status: number, headers: HttpHeaders, body: unknown)
   const { message: words } = readErrorObject(body);
   const message = words ? shown(words) : `the upstream answered with status ${status}`;
   const meant = saysRefusedPlace(message) ? 'permission-denied' : kindOfStatus(status);
-  const kind = isBadKey ? 'unauthenticated' : meant;
+  const isKeyBlamed = isBadKey || (meant === 'invalid-request' && saysRefusedKey(message));
+  const kind = isKeyBlamed ? 'unauthenticated' : meant;
   const detail = detailOf(kind, message);
   const retryAfterMs = retryDelay(details);
   return {
