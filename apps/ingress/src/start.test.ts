@@ -30,6 +30,28 @@ it('an ingress whose secret is not the one of the stored keys says why it will r
   client.disconnect();
 });
 
+it('an ingress whose Redis loses its data says that the keys are gone', async () => {
+  await using redis = await startOwnRedis();
+  const secret = 'a secret of the tests';
+  const client = openRedis(redis.url, { profile: 'worker', name: 'test', onError: () => undefined });
+  const { directory } = createKeyStore({ redis: client, secret });
+  await directory.upsertTenant('acme');
+  await directory.mint({ tenant: 'acme' });
+  client.disconnect();
+  await using ingress = await startProcess('apps/ingress/src/main.ts', {
+    environment: {
+      SLUICE_REDIS_URL: redis.url,
+      SLUICE_KEY_SECRET: secret,
+      SLUICE_PORT: '0',
+      SLUICE_OPS_PORT: '0',
+    },
+  });
+  await ask(redis.port, 'FLUSHALL');
+  await until(() => ingress.lines.some((line) => line.includes('redis has lost all keys')), {
+    what: 'a warning',
+  });
+});
+
 it('an ingress that starts while Redis is full serves, and refuses requests for that reason', async () => {
   await using redis = await startOwnRedis();
   const secret = 'a secret of the tests';

@@ -18,6 +18,7 @@ import {
   renderMetrics,
   secretNamesOf,
   steadyNow,
+  systemClock,
 } from '@sluice/runtime';
 import { createKeyStore, type KeyStore } from '@sluice/tenancy';
 import { hearsReplies, type Links, openLinks, printableAddress } from '@sluice/transport';
@@ -26,6 +27,7 @@ import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment, portsOf } from './config.ts';
 import { openDelivery } from './dispatch/delivery.ts';
 import { limitConnections, openFilesLimit } from './guards/connection-limit.ts';
+import { watchKeys } from './guards/key-watch.ts';
 import { watchOverload } from './guards/overload.ts';
 import { PromptPassage } from './guards/prompt-passage.ts';
 import { PromptRoom } from './guards/prompt-room.ts';
@@ -133,11 +135,13 @@ async function openKeys(links: Links, { config, logger, lifecycle }: IngressProc
     secret: config.SLUICE_KEY_SECRET,
   });
   await keys.start();
-  if (!(await links.patiently(() => keys.directory.knowsSecret())))
-    logger.warn(
-      'the keys in this Redis are of another SLUICE_KEY_SECRET: requests with them are refused with 401',
-    );
-  lifecycle.onDrain('keys', () => keys.close());
+  const { directory } = keys;
+  const first = await links.patiently(() => directory.keysKnown());
+  const watch = watchKeys(first, { directory, logger, clock: systemClock });
+  lifecycle.onDrain('keys', async () => {
+    await watch.close();
+    await keys.close();
+  });
   return keys;
 }
 

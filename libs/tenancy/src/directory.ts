@@ -145,8 +145,14 @@ export class Directory {
 
   /** Whether the newest key was minted with our secret. If not, the stored keys are of no use here. */
   async knowsSecret(): Promise<boolean> {
+    return (await this.keysKnown()) !== 'foreign';
+  }
+
+  /** Whose secret the newest key was minted with; `none` if no key was ever minted, or Redis has lost them. */
+  async keysKnown(): Promise<'ours' | 'foreign' | 'none'> {
     const mark = await this.redis.get(this.names.secretMark);
-    return mark === null || mark === markOf(this.secretForMinting());
+    if (mark === null) return 'none';
+    return mark === markOf(this.secretForMinting()) ? 'ours' : 'foreign';
   }
 
   /** Throws `not-found` if there is no such key. */
