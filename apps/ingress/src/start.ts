@@ -12,6 +12,7 @@ import {
   type Logger,
   listenFailure,
   maskSecrets,
+  openFilesLimit,
   openOpsServer,
   parseEnvironment,
   productVersion,
@@ -26,7 +27,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment, portsOf } from './config.ts';
 import { openDelivery } from './dispatch/delivery.ts';
-import { limitConnections, openFilesLimit } from './guards/connection-limit.ts';
+import { limitConnections } from './guards/connection-limit.ts';
 import { watchKeys } from './guards/key-watch.ts';
 import { watchOverload } from './guards/overload.ts';
 import { PromptPassage } from './guards/prompt-passage.ts';

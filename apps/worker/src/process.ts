@@ -9,6 +9,7 @@ import {
   type Lifecycle,
   type Logger,
   maskSecrets,
+  openFilesLimit,
   openOpsServer,
   parseEnvironment,
   productVersion,
@@ -34,6 +35,7 @@ import {
 import { loadBackends } from './backends.ts';
 import { type WorkerConfig, workerEnvironment } from './config.ts';
 import { drainGenerations } from './drain.ts';
+import { lacksFiles } from './open-files.ts';
 import { PoolWorker } from './pool-worker.ts';
 import { Presence } from './presence.ts';
 import { startPools } from './start-pools.ts';
@@ -71,11 +73,24 @@ export async function startProcess(worker: string, environment: Environment): Pr
   const fileRoom = new Turns(heapLimitBytes() * fileShare);
   metrics.jobBytes.readFrom(() => room.takenBytes + fileRoom.taken);
   const shared = { catalog, redis, room, worker, publisher, metrics, logger, clock: systemClock };
-  const pools = await Promise.all(
-    backends.map(async ({ pool, backend }) => {
-      return new PoolWorker({ pool, engine: await createEngine(pool, backend, fileRoom, parts), ...shared });
-    }),
+  const engines = await Promise.all(
+    backends.map(async ({ pool, backend }) => ({
+      pool,
+      engine: await createEngine(pool, backend, fileRoom, parts),
+    })),
   );
+  const openFiles = openFilesLimit();
+  if (
+    lacksFiles(
+      Array.from(engines, ({ engine }) => engine),
+      openFiles,
+    )
+  )
+    logger.warn(
+      { openFiles },
+      'more slots than this process may open connections for: raise the limit of open files (ulimit -n), or lower the slots',
+    );
+  const pools = engines.map(({ pool, engine }) => new PoolWorker({ pool, engine, ...shared }));
   const signs = createBus(redis, redis, () => undefined);
   const presence = new Presence({ bus, signs, worker, pools, clock: systemClock });
   await listenToIngresses(bus, worker, { pools, publisher, presence });

@@ -7,6 +7,8 @@ import type { Turns } from './media/turns.ts';
 export interface Engine {
   /** Concurrent generations; becomes the worker's concurrency. */
   readonly slots: number;
+  /** Files that it may hold open at once, as connections are. Absent: a handful. */
+  readonly mostFiles?: number;
   /** What it can do for a generation that another worker lost. */
   readonly resume: ResumeAbility;
   /**

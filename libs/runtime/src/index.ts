@@ -22,6 +22,7 @@ export {
 export * from './process/background-threads.ts';
 export * from './process/lifecycle.ts';
 export * from './process/listen-failure.ts';
+export * from './process/open-files.ts';
 export * from './process/ops-ports.ts';
 export * from './process/ops-server.ts';
 export * from './process/process-pool.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { until } from '@sluice/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { limitConnections, openFilesLimit } from './connection-limit.ts';
+import { limitConnections } from './connection-limit.ts';
 
 let server: Server;
 let sockets: Socket[];
@@ -54,8 +54,4 @@ it('clients that are turned away are reported once a minute', async () => {
   now = 60_000;
   for (let client = 0; client < 2; client += 1) await welcome();
   expect(told).toEqual([2, 2]);
-});
-
-it('a process knows how many files it may open', () => {
-  expect(openFilesLimit() ?? Number.POSITIVE_INFINITY).toBeGreaterThan(64);
 });

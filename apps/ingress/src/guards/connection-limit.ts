@@ -1,21 +1,7 @@
 import type { Server } from 'node:net';
+import { ownFiles } from '@sluice/runtime';
 
-/**
- * Files that a process needs besides those of its clients: for Redis, the operations port, listeners, files that it
- * reads.
- */
-const ownFiles = 64;
 const tellIntervalMs = 60_000;
-
-/** How many files this process may have open; absent if there is no limit or it is not known. */
-export function openFilesLimit(): number | undefined {
-  // With its network section the report would look up the host name of every peer.
-  Object.assign(process.report, { excludeNetwork: true });
-  // The form of the report is documented by Node.
-  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
-  const soft = userLimits?.open_files?.soft;
-  return typeof soft === 'number' ? soft : undefined;
-}
 
 /**
  * Turns clients away while the process still has files left for itself. Without any it could neither answer liveness

@@ -49,6 +49,7 @@ type Plan = Omit<CallPlan, 'onEnd'>;
 /** Any model server whose dialect has a codec. */
 export class UpstreamEngine implements Engine {
   readonly slots: number;
+  readonly mostFiles: number;
   readonly resume: ResumeAbility;
   private readonly options: UpstreamOptions;
   private readonly codec: ClientCodec;
@@ -64,6 +65,7 @@ export class UpstreamEngine implements Engine {
 
   constructor(options: UpstreamOptions, codec: ClientCodec, services: EngineServices) {
     this.slots = options.slots;
+    this.mostFiles = options.slots + spareConnections;
     this.resume = options.resume;
     this.options = options;
     this.codec = codec;
@@ -75,7 +77,7 @@ export class UpstreamEngine implements Engine {
     // One connection per answer: aborting an answer closes a socket, which every server understands.
     this.pool = new Pool({
       origin: address.server,
-      maxConnections: options.slots + spareConnections,
+      maxConnections: this.mostFiles,
       connectTimeoutMs: options.connectTimeoutMs,
       now,
     });
