@@ -14,6 +14,7 @@ afterEach(() => bed.reset());
 afterAll(() => bed.close());
 
 const meanKey = 'sluice:{p:gpu}:service:mean';
+const hourMs = 3_600_000;
 
 it('a pool takes as many requests as it has slots, those that these start within the wait budget, and not one more', async () => {
   const ingress = await bed.admission();
@@ -64,6 +65,15 @@ it('the mean service time begins with the first generation and follows the later
   for (const durationMs of [1000, 2000]) await (await ingress.admit(bed.claim())).settle({ durationMs });
   await (await ingress.admit(bed.claim())).settle({});
   expect(Number(await ingress.redis.get(meanKey))).toBeCloseTo(1100);
+  // The one that took no time that is known has ended, too.
+  expect(await ingress.inspect()).toMatchObject({ open: 0, unsettled: 0 });
+});
+
+it('generations that end at the same time all count in the mean', async () => {
+  const ingress = await bed.admission();
+  const tickets = await Promise.all([1000, 2000].map(() => ingress.admit(bed.claim())));
+  await Promise.all(tickets.map((ticket, index) => ticket.settle({ durationMs: 1000 * (index + 1) })));
+  expect(Number(await ingress.redis.get(meanKey))).toBeCloseTo(1100);
 });
 
 it('a request whose workers are done gives its place to another, and is still charged when it ends', async () => {
@@ -80,6 +90,11 @@ it('a request whose workers are done gives its place to another, and is still ch
   expect(Number(await ingress.redis.get(meanKey))).toBe(2000);
   const ofTenant = 'sluice:{p:gpu}:leases:of:acme:mean';
   expect((await ingress.redis.keys('*:mean')).sort()).toEqual([ofTenant, meanKey]);
+  // A quiet night does not make a pool forget its mean. That of a tenant serves while tenants share.
+  expect(await ingress.redis.pttl(meanKey)).toBeGreaterThan(12 * hourMs);
+  const tenantLifeMs = await ingress.redis.pttl(ofTenant);
+  expect(tenantLifeMs).toBeGreaterThan(hourMs / 60);
+  expect(tenantLifeMs).toBeLessThan(hourMs);
   const usage = await ingress.usage({ tenant: 'acme', keyId: 'key_1', limits });
   expect(usage).toMatchObject([{ limit: 'token-budget', used: 35 + 100 }]);
   await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
