@@ -6,10 +6,10 @@ import { ownFiles } from '@sluice/runtime';
  * reach the operations port: liveness probes would end a worker that serves. `openFiles` is absent if there is no limit.
  */
 export function lacksFiles(
-  engines: readonly Pick<Engine, 'mostFiles'>[],
+  engines: readonly { engine: Pick<Engine, 'mostFiles'> }[],
   openFiles: number | undefined,
 ): boolean {
   if (openFiles === undefined) return false;
-  const wanted = engines.reduce((sum, { mostFiles = 0 }) => sum + mostFiles, 0);
+  const wanted = engines.reduce((sum, { engine }) => sum + (engine.mostFiles ?? 0), 0);
   return wanted + ownFiles > openFiles;
 }

@@ -79,17 +79,7 @@ export async function startProcess(worker: string, environment: Environment): Pr
       engine: await createEngine(pool, backend, fileRoom, parts),
     })),
   );
-  const openFiles = openFilesLimit();
-  if (
-    lacksFiles(
-      Array.from(engines, ({ engine }) => engine),
-      openFiles,
-    )
-  )
-    logger.warn(
-      { openFiles },
-      'more slots than this process may open connections for: raise the limit of open files (ulimit -n), or lower the slots',
-    );
+  warnOfFewFiles(engines, parts);
   const pools = engines.map(({ pool, engine }) => new PoolWorker({ pool, engine, ...shared }));
   const signs = createBus(redis, redis, () => undefined);
   const presence = new Presence({ bus, signs, worker, pools, clock: systemClock });
@@ -203,6 +193,15 @@ function createEngine(
       else logger.warn({ pool: pool.name, why }, 'the engine is not ready');
     },
   });
+}
+
+function warnOfFewFiles(engines: readonly { engine: Engine }[], { logger }: WorkerProcess): void {
+  const openFiles = openFilesLimit();
+  if (!lacksFiles(engines, openFiles)) return;
+  logger.warn(
+    { openFiles },
+    'more slots than this process may open connections for: raise the limit of open files (ulimit -n), or lower the slots',
+  );
 }
 
 interface Listeners {

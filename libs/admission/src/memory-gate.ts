@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
-import { type Clock, systemClock, type Timer } from '@sluice/runtime';
+import { type Clock, lookRegularly, type RegularLook, systemClock } from '@sluice/runtime';
 import { evictionIn } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 
@@ -54,8 +54,7 @@ class PollingMemoryGate implements MemoryGate {
   private readonly onFull: (fill: number | undefined) => void;
   private eviction: string | undefined;
   private isFull = false;
-  private timer: Timer | undefined;
-  private looking: Promise<void> | undefined;
+  private looks: RegularLook | undefined;
 
   constructor({
     redis,
@@ -82,33 +81,13 @@ class PollingMemoryGate implements MemoryGate {
   }
 
   async start(): Promise<void> {
-    this.schedule();
-    await this.look();
+    // A failed look changes nothing: others notice that Redis is away.
+    this.looks = lookRegularly(this.clock, this.everyMs, async () => this.note(await this.askNodes()));
+    await this.looks.take();
   }
 
   async close(): Promise<void> {
-    this.timer?.cancel();
-    this.timer = undefined;
-    await this.looking;
-  }
-
-  private schedule(): void {
-    this.timer = this.clock.after(this.everyMs, () => {
-      this.schedule();
-      void this.look();
-    });
-    this.timer.unref();
-  }
-
-  /** Looks once, one look at a time. A failed look changes nothing: others notice that Redis is away. */
-  private look(): Promise<void> {
-    this.looking ??= this.askNodes()
-      .then((infos) => this.note(infos))
-      .catch(() => undefined)
-      .finally(() => {
-        this.looking = undefined;
-      });
-    return this.looking;
+    await this.looks?.close();
   }
 
   private askNodes(): Promise<string[]> {

@@ -41,6 +41,7 @@ export * from './time/after-turn.ts';
 export * from './time/awake-limit.ts';
 export { type Clock, steadyNow, systemClock, type Timer } from './time/clock.ts';
 export * from './time/fake-clock.ts';
+export * from './time/regular-look.ts';
 export * from './time/timing-wheel.ts';
 export * from './time/turn-batch.ts';
 export * from './without-redis.ts';

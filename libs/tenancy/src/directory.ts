@@ -49,6 +49,9 @@ export interface MintOptions {
   expiresAt?: number;
 }
 
+/** Whose secret the newest stored key was minted with; `none` if no key was ever minted, or Redis has lost them. */
+export type KnownKeys = 'ours' | 'foreign' | 'none';
+
 /** Changes of policies, by limit: a policy replaces the old one, null removes it. */
 export type LimitChanges = Readonly<Record<string, Json>>;
 
@@ -148,8 +151,7 @@ export class Directory {
     return (await this.keysKnown()) !== 'foreign';
   }
 
-  /** Whose secret the newest key was minted with; `none` if no key was ever minted, or Redis has lost them. */
-  async keysKnown(): Promise<'ours' | 'foreign' | 'none'> {
+  async keysKnown(): Promise<KnownKeys> {
     const mark = await this.redis.get(this.names.secretMark);
     if (mark === null) return 'none';
     return mark === markOf(this.secretForMinting()) ? 'ours' : 'foreign';

@@ -1,13 +1,13 @@
-import type { Clock, Logger, Timer } from '@sluice/runtime';
-import type { Directory } from '@sluice/tenancy';
+import { type Clock, type Logger, lookRegularly, type RegularLook } from '@sluice/runtime';
+import type { Directory, KnownKeys } from '@sluice/tenancy';
+
+const everyMs = 1000;
 
 /** How the keys in Redis are watched. */
 export interface KeyWatchOptions {
   directory: Pick<Directory, 'keysKnown'>;
   logger: Pick<Logger, 'info' | 'warn'>;
   clock: Clock;
-  /** Milliseconds between two looks; default 1,000. */
-  everyMs?: number;
 }
 
 /**
@@ -15,48 +15,36 @@ export interface KeyWatchOptions {
  * while Redis answers as always. `first` is what was found at the start.
  */
 export function watchKeys(
-  first: Awaited<ReturnType<Directory['keysKnown']>>,
-  { directory, logger, clock, everyMs = 1000 }: KeyWatchOptions,
-): { close(): Promise<void> } {
+  first: KnownKeys,
+  { directory, logger, clock }: KeyWatchOptions,
+): Pick<RegularLook, 'close'> {
   let last = first;
-  let timer: Timer | undefined;
-  let looking: Promise<void> | undefined;
-  if (first === 'foreign') tellForeign(logger);
-
-  const look = async (): Promise<void> => {
+  if (first === 'foreign') tell(first, logger);
+  // A failed look changes nothing: others notice that Redis is away.
+  return lookRegularly(clock, everyMs, async () => {
     const found = await directory.keysKnown();
     if (found === last) return;
     last = found;
-    if (found === 'foreign') tellForeign(logger);
-    else if (found === 'none')
+    tell(found, logger);
+  });
+}
+
+function tell(found: KnownKeys, logger: Pick<Logger, 'info' | 'warn'>): void {
+  switch (found) {
+    case 'ours':
+      logger.info('redis has keys of this SLUICE_KEY_SECRET');
+      break;
+    case 'foreign':
+      logger.warn(
+        'the keys in this Redis are of another SLUICE_KEY_SECRET: requests with them are refused with 401',
+      );
+      break;
+    case 'none':
       logger.warn(
         'redis has lost all keys: requests are refused with 401 until they are restored or minted anew',
       );
-    else logger.info('redis has keys of this SLUICE_KEY_SECRET');
-  };
-  const schedule = (): void => {
-    timer = clock.after(everyMs, () => {
-      schedule();
-      // A failed look changes nothing: others notice that Redis is away.
-      looking ??= look()
-        .catch(() => undefined)
-        .finally(() => {
-          looking = undefined;
-        });
-    });
-    timer.unref();
-  };
-  schedule();
-  return {
-    close: async () => {
-      timer?.cancel();
-      await looking;
-    },
-  };
-}
-
-function tellForeign(logger: Pick<Logger, 'warn'>): void {
-  logger.warn(
-    'the keys in this Redis are of another SLUICE_KEY_SECRET: requests with them are refused with 401',
-  );
+      break;
+    default:
+      found satisfies never;
+  }
 }

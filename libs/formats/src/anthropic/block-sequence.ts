@@ -42,10 +42,11 @@ export class BlockSequence {
     return this.current !== undefined;
   }
 
-  /** Takes a piece of the text block that was opened last. */
+  /** Takes a piece of text for the open block, which began as one of text. */
   pushText(text: string): GenerationEvent[] {
     const { current } = this;
-    if (current === undefined || current.decoder.isText) return current?.decoder.say('text', text) ?? [];
+    if (!current) return [];
+    if (current.decoder.isText) return current.decoder.say('text', text);
     return this.push(current.index, { type: 'text_delta', text });
   }
 

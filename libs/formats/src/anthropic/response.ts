@@ -224,8 +224,9 @@ function annotated(delta: TextDelta | ReasoningDelta, own: JsonObject = {}): Gen
 /** A server's mistake in one block must not cost the whole answer: the block is passed on as it is. */
 function readBlock(wire: JsonObject): AssistantPart {
   try {
-    const isText = wire.type === 'tool_use' && typeof wire.input === 'string';
-    const part = decodeAssistantPart(isText ? { ...wire, input: null } : wire, 'content');
+    if (wire.type !== 'tool_use' || typeof wire.input !== 'string')
+      return decodeAssistantPart(wire, 'content');
+    const part = decodeAssistantPart({ ...wire, input: {} }, 'content');
     return part.type === 'tool-call' ? { ...part, arguments: argumentsOf(wire.input) } : part;
   } catch {
     return { type: 'opaque', format: FORMAT, value: wire };
