@@ -15,6 +15,9 @@ const event = (at: number): GenerationEvent => ({
   tokens: 1,
 });
 
+/** Checkouts of 26 and 27 November publish at a lull by default, and not after each turn. */
+const withoutLull = { atLull: ({ send }: { send: () => void }) => setImmediate(send) };
+
 /** A token of each of 64 streams as one batch, written and read. */
 export const frames: Subject = {
   name: 'frame',
@@ -64,8 +67,7 @@ export const publisher: Subject = {
       worker,
       now: () => performance.now(),
       isIngressAlive: async () => true,
-      // A batch per turn, as older checkouts publish.
-      atLull: ({ send }: { send: () => void }) => setImmediate(send),
+      ...withoutLull,
     });
     return {
       operations: streams * rounds,

@@ -87,7 +87,7 @@ export class SimulatedWorker implements Peer {
       worker: id,
       now: () => world.now,
       isIngressAlive: async () => redis.knowsIngress,
-      atLull: ({ send }) => this.after(0, send),
+      afterTurn: (callback) => this.after(0, callback),
       every: (intervalMs, callback) => this.every(intervalMs, callback),
     });
     this.publisher.start();

@@ -3,7 +3,7 @@ import { type Attempt, encodeBatch, type Gone, type Running } from './frame.ts';
 /** A message gets no further frame that would make it longer than this. */
 const batchLimitBytes = 256 * 1024;
 
-/** Packs what an ingress is told at one lull into messages, and posts each when it is full. */
+/** Packs what an ingress is told after one turn into messages, and posts each when it is full. */
 export class BatchPacker {
   private readonly worker: string;
   private readonly post: (text: string, frames: number) => void;

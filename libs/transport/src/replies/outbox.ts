@@ -1,7 +1,7 @@
 import type { Gone } from './frame.ts';
 import type { AttemptFrames } from './reply-writer.ts';
 
-/** What will be published to one ingress at the next lull. */
+/** What will be published to one ingress after this turn. */
 export class Outbox {
   readonly ingress: string;
   /** Attempts whose claims are to be announced. */
@@ -18,12 +18,6 @@ export class Outbox {
 
   constructor(ingress: string) {
     this.ingress = ingress;
-  }
-
-  /** Whether a generation waits to begin, an ingress for what it has missed, or a client for what is pending. */
-  get isAwaited(): boolean {
-    const { opened, dirty, asked } = this;
-    return opened.length + asked.size > 0 || dirty.some((frames) => frames.isAwaited);
   }
 
   /** Returns all that has gathered, and is empty again. */

@@ -2,7 +2,6 @@ import type { GenerationEvent } from '@sluice/canonical';
 import { describe, expect, it, vi } from 'vitest';
 import { FakeBus } from '../fake-bus.ts';
 import { decodeBatch, type ReplyBatch } from './frame.ts';
-import type { Burst } from './lull.ts';
 import { createReplyPublisher } from './reply-publisher.ts';
 
 const text = (value: string): GenerationEvent => ({ type: 'text-delta', block: 0, text: value, tokens: 1 });
@@ -10,10 +9,10 @@ const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
 const r1 = { requestId: 'r1', attempt: 1 };
 const r2 = { requestId: 'r2', attempt: 1 };
 
-/** A publisher whose bursts and time the test controls, with a record of all that ingress `mine` was told. */
+/** A publisher whose turns and time the test controls, with a record of all that ingress `mine` was told. */
 async function createBench() {
   const bus = new FakeBus();
-  const lulls: Burst[] = [];
+  const turnEnds: (() => void)[] = [];
   const batches: ReplyBatch[] = [];
   let now = 0;
   let beat: () => void = () => undefined;
@@ -31,7 +30,7 @@ async function createBench() {
       return isAlive || ingress !== 'mine';
     },
     onAbandoned: (count) => abandoned.push(count),
-    atLull: (burst) => lulls.push(burst),
+    afterTurn: (callback) => turnEnds.push(callback),
     every: (_intervalMs, callback) => {
       beat = callback;
       return () => {
@@ -40,8 +39,8 @@ async function createBench() {
     },
   });
   publisher.start();
-  const endBurst = async (): Promise<void> => {
-    for (const { send } of lulls.splice(0)) send();
+  const endTurn = async (): Promise<void> => {
+    for (const callback of turnEnds.splice(0)) callback();
     await new Promise((resolve) => setImmediate(resolve));
   };
   return {
@@ -51,16 +50,16 @@ async function createBench() {
     abandoned,
     /** How often it was asked whether the ingress lives. */
     asked: () => asked,
-    endBurst,
-    /** Whether anybody waits for what has gathered; absent if nothing has. */
-    isUrgent: () => lulls[0]?.isUrgent(),
+    endTurn,
+    /** Whether anything is to be published after this turn. */
+    isPending: () => turnEnds.length > 0,
     /** What was told since the last call. */
     told: () => batches.splice(0),
     advance: async (durationMs: number) => {
       for (const end = now + durationMs; now < end; ) {
         now += 500;
         beat();
-        await endBurst();
+        await endTurn();
       }
     },
     killIngress: () => {
@@ -83,7 +82,7 @@ async function createBench() {
 describe('an attempt', () => {
   it('is announced before any event, and counts as announced even without Redis', async () => {
     for (const isUp of [true, false]) {
-      const { bus, open, endBurst, told, publisher } = await createBench();
+      const { bus, open, endTurn, told, publisher } = await createBench();
       bus.isConnected = isUp;
       let isAnnounced = false;
       void open().announced.then(() => {
@@ -91,7 +90,7 @@ describe('an attempt', () => {
       });
       await Promise.resolve();
       expect(isAnnounced).toBe(false);
-      await endBurst();
+      await endTurn();
       expect(isAnnounced).toBe(true);
       expect(told().map(({ claims }) => claims)).toEqual(isUp ? [[r1]] : []);
       await publisher.close();
@@ -99,67 +98,32 @@ describe('an attempt', () => {
   });
 
   it('whose claim has announced itself is not announced again, and need not wait for that', async () => {
-    const { publisher, endBurst, isUrgent, told } = await createBench();
+    const { publisher, endTurn, isPending, told } = await createBench();
     const writer = publisher.open({ ...r1, replyTo: 'mine' }, true);
     await writer?.announced;
-    expect(isUrgent()).toBeUndefined();
+    expect(isPending()).toBe(false);
     writer?.write(text('a'));
-    expect(isUrgent()).toBe(true);
-    await endBurst();
+    await endTurn();
     expect(told()).toMatchObject([{ claims: [], frames: [{ ...r1, sequence: 0 }] }]);
   });
 
   it('is announced with its first events, in one message', async () => {
-    const { open, endBurst, told } = await createBench();
+    const { open, endTurn, told } = await createBench();
     const writer = open();
     writer.write(text('a'));
     writer.write(text('b'));
-    await endBurst();
+    await endTurn();
     const frames = [{ ...r1, sequence: 0, events: [{ ...text('ab'), tokens: 2 }] }];
     expect(told()).toEqual([{ worker: 'w', claims: [r1], frames, running: [], gone: [] }]);
   });
 
-  it('is urgent at its beginning and its end, and when asked for, but not in between', async () => {
-    const { publisher, open, endBurst, isUrgent } = await createBench();
-    const writer = open();
-    expect(isUrgent()).toBe(true);
-    await endBurst();
-    expect(isUrgent()).toBeUndefined();
-    const urgencies: (boolean | undefined)[] = [];
-    for (const event of [text('a'), text('b'), text('c'), finish]) {
-      writer.write(event);
-      urgencies.push(isUrgent());
-      await endBurst();
-    }
-    expect(urgencies).toEqual([true, false, false, true]);
-    publisher.resend(r1, 1, 'mine');
-    expect(isUrgent()).toBe(true);
-  });
-
-  it('is urgent until it has said something, even if its start comes by itself', async () => {
-    const { open, endBurst, isUrgent } = await createBench();
-    const writer = open();
-    await endBurst();
-    const urgencies: (boolean | undefined)[] = [];
-    for (const event of [
-      { type: 'start', id: 'r1', model: 'm', createdAt: 0 } as const,
-      text('a'),
-      text('b'),
-    ]) {
-      writer.write(event);
-      urgencies.push(isUrgent());
-      await endBurst();
-    }
-    expect(urgencies).toEqual([true, true, false]);
-  });
-
-  it('shares the message of a burst with all others of its ingress', async () => {
-    const { open, endBurst, told } = await createBench();
+  it('shares the message of a turn with all others of its ingress', async () => {
+    const { open, endTurn, told } = await createBench();
     const [first, second] = [open(r1), open(r2)];
     first.write(text('a'));
     second.write(text('b'));
     first.write(text('c'));
-    await endBurst();
+    await endTurn();
     const [batch, ...more] = told();
     expect(more).toEqual([]);
     expect(batch?.claims).toEqual([r1, r2]);
@@ -170,29 +134,29 @@ describe('an attempt', () => {
   });
 
   it('is opened once: given out twice, it does not run twice here', async () => {
-    const { publisher, open, endBurst } = await createBench();
+    const { publisher, open, endTurn } = await createBench();
     const writer = open();
     expect(publisher.open({ ...r1, replyTo: 'mine' })).toBeUndefined();
     expect(publisher.open({ ...r1, attempt: 2, replyTo: 'mine' })).toBeDefined();
     writer.write(finish);
-    await endBurst();
+    await endTurn();
     expect(publisher.open({ ...r1, replyTo: 'mine' })).toBeUndefined();
     publisher.acknowledge(r1, 1);
     expect(publisher.open({ ...r1, replyTo: 'mine' })).toBeDefined();
   });
 
   it('shares no message with another if both are so large that Redis would cut off its subscriber', async () => {
-    const { open, endBurst, told } = await createBench();
+    const { open, endTurn, told } = await createBench();
     for (const attempt of [r1, r2]) open(attempt).write(text('x'.repeat(300_000)));
-    await endBurst();
+    await endTurn();
     expect(told().map(({ frames }) => frames.length)).toEqual([1, 1]);
   });
 
   it('that fills more than one message is split, and nothing is lost or doubled', async () => {
-    const { open, endBurst, told } = await createBench();
+    const { open, endTurn, told } = await createBench();
     for (let index = 0; index < 8; index += 1)
       open({ requestId: `big${index}`, attempt: 1 }).write(text('x'.repeat(100_000)));
-    await endBurst();
+    await endTurn();
     const batches = told();
     expect(batches.map(({ frames }) => frames.length)).toEqual([2, 2, 2, 2]);
     expect(batches.flatMap(({ claims }) => claims)).toHaveLength(8);
@@ -233,16 +197,16 @@ it('a flush ends half a second later if Redis takes what was pending and never a
 
 describe('a heartbeat', () => {
   it('tells the attempts that have moved, and each one every five seconds', async () => {
-    const { open, endBurst, told, advance } = await createBench();
+    const { open, endTurn, told, advance } = await createBench();
     const writer = open();
-    await endBurst();
+    await endTurn();
     told();
     await advance(500);
     expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 0 }]]);
     await advance(1_000);
     expect(told()).toEqual([]);
     writer.write(text('a'));
-    await endBurst();
+    await endTurn();
     told();
     await advance(500);
     expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 1 }]]);
@@ -273,21 +237,21 @@ describe('a heartbeat', () => {
   });
 
   it('does not list what was forgotten with something still to publish', async () => {
-    const { publisher, open, endBurst, told, advance } = await createBench();
+    const { publisher, open, endTurn, told, advance } = await createBench();
     const writer = open();
     await advance(500);
     writer.write(text('a'));
     publisher.forget(r1);
-    await endBurst();
+    await endTurn();
     told();
     await advance(10_000);
     expect(told()).toEqual([]);
   });
 
   it('names all attempts of an ingress in one message', async () => {
-    const { open, endBurst, told, advance } = await createBench();
+    const { open, endTurn, told, advance } = await createBench();
     for (const attempt of [r1, r2]) open(attempt);
-    await endBurst();
+    await endTurn();
     told();
     await advance(500);
     const running = [r1, r2].map((attempt) => ({ ...attempt, next: 0 }));
@@ -295,10 +259,10 @@ describe('a heartbeat', () => {
   });
 
   it('is given at once to an ingress that says hello', async () => {
-    const { publisher, open, endBurst, told } = await createBench();
+    const { publisher, open, endTurn, told } = await createBench();
     open();
     publisher.open({ ...r2, replyTo: 'other' });
-    await endBurst();
+    await endTurn();
     told();
     publisher.tell('mine');
     expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 0 }]]);
@@ -318,47 +282,47 @@ describe('a heartbeat', () => {
 
 describe('frames that are asked for again', () => {
   it('come from that sequence on, with how far the attempt is', async () => {
-    const { publisher, open, endBurst, told } = await createBench();
+    const { publisher, open, endTurn, told } = await createBench();
     const writer = open();
     for (const value of ['a', 'b', 'c']) {
       writer.write(text(value));
-      await endBurst();
+      await endTurn();
     }
     told();
     publisher.resend(r1, 1, 'mine');
-    await endBurst();
+    await endTurn();
     const [batch] = told();
     expect(batch?.frames.map(({ sequence }) => sequence)).toEqual([1, 2]);
     expect(batch?.running).toEqual([{ ...r1, next: 3 }]);
   });
 
   it('that do not exist still bring the position of the attempt, and whether it is unknown', async () => {
-    const { publisher, open, endBurst, told } = await createBench();
+    const { publisher, open, endTurn, told } = await createBench();
     open();
-    await endBurst();
+    await endTurn();
     told();
     const position = { worker: 'w', claims: [], frames: [], running: [{ ...r1, next: 0 }] };
     publisher.resend(r1, 0, 'mine');
-    await endBurst();
+    await endTurn();
     expect(told()).toEqual([{ ...position, gone: [] }]);
     publisher.resend(r1, 0, 'mine');
     publisher.resend(r2, 0, 'mine');
-    await endBurst();
+    await endTurn();
     expect(told()).toEqual([{ ...position, gone: [{ ...r2, from: 0 }] }]);
   });
 
   it('are reported as gone if they are unknown, acknowledged or too many', async () => {
-    const { publisher, open, endBurst, told } = await createBench();
+    const { publisher, open, endTurn, told } = await createBench();
     const writer = open();
     for (const value of ['a', 'b']) {
       writer.write(text(value));
-      await endBurst();
+      await endTurn();
     }
     told();
     publisher.acknowledge(r1, 1);
     publisher.resend(r1, 0, 'mine');
     publisher.resend(r2, 4, 'mine');
-    await endBurst();
+    await endTurn();
     expect(told()[0]).toMatchObject({
       frames: [],
       running: [],
@@ -370,13 +334,13 @@ describe('frames that are asked for again', () => {
   });
 
   it('come in pieces: an ingress that was away gets what it can take, and asks for the rest', async () => {
-    const { publisher, open, endBurst, told } = await createBench();
+    const { publisher, open, endTurn, told } = await createBench();
     const attempts = Array.from({ length: 24 }, (_, index) => ({ requestId: `big${index}`, attempt: 1 }));
     for (const attempt of attempts) {
       const writer = open(attempt);
       for (let frame = 0; frame < 6; frame += 1) {
         writer.write(text('x'.repeat(100_000)));
-        await endBurst();
+        await endTurn();
       }
     }
     told();
@@ -384,7 +348,7 @@ describe('frames that are asked for again', () => {
     let rounds = 0;
     for (let isBehind = true; isBehind; rounds += 1) {
       for (const attempt of attempts) publisher.resend(attempt, expected.get(attempt.requestId) ?? 0, 'mine');
-      await endBurst();
+      await endTurn();
       const batches = told();
       let bytes = 0;
       const before = new Map(expected);
@@ -408,11 +372,11 @@ describe('frames that are asked for again', () => {
 
 describe('what is kept', () => {
   it('is dropped when the end is acknowledged', async () => {
-    const { publisher, open, endBurst } = await createBench();
+    const { publisher, open, endTurn } = await createBench();
     const writer = open();
     writer.write(text('a'));
     writer.write(finish);
-    await endBurst();
+    await endTurn();
     expect(publisher.keptBytes).toBeGreaterThan(0);
     publisher.acknowledge(r1, 1);
     expect(publisher.keptBytes).toBe(0);
@@ -422,12 +386,12 @@ describe('what is kept', () => {
   });
 
   it('is dropped a minute after the end if nobody answers; a resend order starts the minute anew', async () => {
-    const { publisher, open, endBurst, advance } = await createBench();
+    const { publisher, open, endTurn, advance } = await createBench();
     open().write(finish);
-    await endBurst();
+    await endTurn();
     await advance(50_000);
     publisher.resend(r1, 0, 'mine');
-    await endBurst();
+    await endTurn();
     await advance(50_000);
     expect(publisher.keptBytes).toBeGreaterThan(0);
     await advance(15_000);
@@ -435,12 +399,12 @@ describe('what is kept', () => {
   });
 
   it('stays for as long as its ingress acknowledges something now and then', async () => {
-    const { publisher, open, endBurst, advance } = await createBench();
+    const { publisher, open, endTurn, advance } = await createBench();
     const writer = open();
     writer.write(text('a'));
-    await endBurst();
+    await endTurn();
     writer.write(finish);
-    await endBurst();
+    await endTurn();
     for (let minute = 0; minute < 5; minute += 1) {
       await advance(50_000);
       publisher.acknowledge(r1, 1);
@@ -451,24 +415,24 @@ describe('what is kept', () => {
   });
 
   it('stays for as long as the attempt runs, even if all that it has said so far was acknowledged', async () => {
-    const { publisher, open, endBurst, advance } = await createBench();
+    const { publisher, open, endTurn, advance } = await createBench();
     const writer = open();
     writer.write(text('a'));
-    await endBurst();
+    await endTurn();
     publisher.acknowledge(r1, 1);
     writer.write(text('b'));
-    await endBurst();
+    await endTurn();
     publisher.acknowledge(r1, 0);
     publisher.resend(r1, 1, 'mine');
-    await endBurst();
+    await endTurn();
     await advance(70_000);
     expect(publisher.keptBytes).toBeGreaterThan(0);
   });
 
   it('is dropped when nobody wants it', async () => {
-    const { publisher, open, endBurst } = await createBench();
+    const { publisher, open, endTurn } = await createBench();
     open().write(text('a'));
-    await endBurst();
+    await endTurn();
     publisher.forget(r1);
     expect(publisher.keptBytes).toBe(0);
     // Its ingress may say so again.
@@ -478,24 +442,24 @@ describe('what is kept', () => {
 
 describe('while Redis is away', () => {
   it('nothing is queued up, and the next heartbeat makes the ingress ask', async () => {
-    const { bus, publisher, open, endBurst, told, advance } = await createBench();
+    const { bus, publisher, open, endTurn, told, advance } = await createBench();
     const writer = open();
     bus.isConnected = false;
     writer.write(text('a'));
-    await endBurst();
+    await endTurn();
     expect(bus.published).toEqual([]);
     bus.isConnected = true;
     await advance(500);
     expect(told()[0]?.running).toEqual([{ ...r1, next: 1 }]);
     publisher.resend(r1, 0, 'mine');
-    await endBurst();
+    await endTurn();
     expect(told()[0]?.frames).toHaveLength(1);
   });
 
   it('heartbeats go on without a message, round after round', async () => {
-    const { bus, open, endBurst, told, advance } = await createBench();
+    const { bus, open, endTurn, told, advance } = await createBench();
     open();
-    await endBurst();
+    await endTurn();
     told();
     bus.published.length = 0;
     bus.isConnected = false;
@@ -507,13 +471,13 @@ describe('while Redis is away', () => {
   });
 
   it('what could not be told then is told by the first heartbeat afterwards', async () => {
-    const { bus, open, endBurst, told, advance, publisher } = await createBench();
+    const { bus, open, endTurn, told, advance, publisher } = await createBench();
     const writer = open();
     await advance(500);
     told();
     bus.isConnected = false;
     writer.write(finish);
-    await endBurst();
+    await endTurn();
     publisher.tell();
     await advance(500);
     bus.isConnected = true;
@@ -524,12 +488,12 @@ describe('while Redis is away', () => {
 
 describe('what broke off on its way', () => {
   it('is told again by the next heartbeat, although the attempt says nothing more', async () => {
-    const { bus, open, endBurst, told, advance } = await createBench();
+    const { bus, open, endTurn, told, advance } = await createBench();
     const writer = open();
     await advance(500);
     bus.isBreaking = true;
     writer.write(finish);
-    await endBurst();
+    await endTurn();
     await advance(500);
     bus.isBreaking = false;
     told();
@@ -540,10 +504,10 @@ describe('what broke off on its way', () => {
 
 describe('what nobody heard', () => {
   it('is told by every heartbeat until the ingress hears it', async () => {
-    const { bus, open, endBurst, told, advance } = await createBench();
+    const { bus, open, endTurn, told, advance } = await createBench();
     const writer = open();
     writer.write(finish);
-    await endBurst();
+    await endTurn();
     bus.receivers = 0;
     await advance(1_000);
     told();
@@ -559,7 +523,7 @@ describe('what nobody heard', () => {
 
 describe('an ingress that nobody hears of', () => {
   it('is given up when its channel has no receiver and its sign of life is gone', async () => {
-    const { bus, open, endBurst, advance, killIngress, abandoned, publisher } = await createBench();
+    const { bus, open, endTurn, advance, killIngress, abandoned, publisher } = await createBench();
     const writer = open();
     const onAbandoned = vi.fn();
     writer.whenAbandoned(onAbandoned);
@@ -567,7 +531,7 @@ describe('an ingress that nobody hears of', () => {
     bus.receivers = 0;
     killIngress();
     writer.write(text('a'));
-    await endBurst();
+    await endTurn();
     expect(onAbandoned).not.toHaveBeenCalled();
     await advance(10_000);
     expect(onAbandoned).toHaveBeenCalledOnce();
@@ -576,7 +540,7 @@ describe('an ingress that nobody hears of', () => {
   });
 
   it('takes no attempts of another ingress along', async () => {
-    const { bus, open, endBurst, advance, killIngress, abandoned, publisher } = await createBench();
+    const { bus, open, endTurn, advance, killIngress, abandoned, publisher } = await createBench();
     const other = publisher.open({ ...r2, replyTo: 'other' });
     const onAbandoned = vi.fn();
     other?.whenAbandoned(onAbandoned);
@@ -584,29 +548,29 @@ describe('an ingress that nobody hears of', () => {
     bus.leave('sluice:reply:mine');
     killIngress();
     open().write(text('a'));
-    await endBurst();
+    await endTurn();
     await advance(10_000);
     expect(abandoned).toEqual([1]);
     expect(onAbandoned).not.toHaveBeenCalled();
   });
 
   it('is not given up when Redis cannot tell whether it lives', async () => {
-    const { bus, open, endBurst, advance, hideIngress, abandoned } = await createBench();
+    const { bus, open, endTurn, advance, hideIngress, abandoned } = await createBench();
     open().write(text('a'));
     bus.receivers = 0;
     hideIngress();
-    await endBurst();
+    await endTurn();
     await advance(30_000);
     expect(abandoned).toEqual([]);
   });
 
   it('is not given up while it shows a sign of life, which is looked for at most every three seconds', async () => {
-    const { bus, open, endBurst, advance, asked } = await createBench();
+    const { bus, open, endTurn, advance, asked } = await createBench();
     const writer = open();
     const onAbandoned = vi.fn();
     writer.whenAbandoned(onAbandoned);
     bus.receivers = 0;
-    await endBurst();
+    await endTurn();
     await advance(30_000);
     expect(onAbandoned).not.toHaveBeenCalled();
     expect(asked()).toBeGreaterThan(0);
@@ -653,7 +617,7 @@ describe('an ingress that nobody hears of', () => {
   });
 
   it('is not given up while a Redis that lost everything does not know it yet', async () => {
-    const { bus, open, endBurst, advance, killIngress } = await createBench();
+    const { bus, open, endTurn, advance, killIngress } = await createBench();
     const writer = open();
     const onAbandoned = vi.fn();
     writer.whenAbandoned(onAbandoned);
@@ -661,7 +625,7 @@ describe('an ingress that nobody hears of', () => {
     bus.receivers = 0;
     for (let turn = 0; turn < 20; turn += 1) {
       writer.write(text('a'));
-      await endBurst();
+      await endTurn();
     }
     await advance(2_000);
     bus.receivers = 1;

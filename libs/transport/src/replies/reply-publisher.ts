@@ -1,8 +1,8 @@
+import { afterTurn as afterOwnTurn } from '@sluice/runtime';
 import { attemptId, replyChannel } from '../names.ts';
 import { Attempts } from './attempts.ts';
 import { BatchPacker } from './batch-packer.ts';
 import type { Attempt, Gone } from './frame.ts';
-import { type AtLull, atLull as atOwnLull } from './lull.ts';
 import { type Outbox, Outboxes } from './outbox.ts';
 import { type PositionServices, Positions } from './positions.ts';
 import { AttemptFrames, type ReplyWriter } from './reply-writer.ts';
@@ -11,7 +11,7 @@ const beatIntervalMs = 500;
 /** How long a flush waits: a Redis that has gone away must not hold up the end of the process. */
 const flushLimitMs = 500;
 /**
- * Bytes resent at one lull, per attempt and per ingress. The ingress asks for the rest, so that the buffer that Redis
+ * Bytes resent after one turn, per attempt and per ingress. The ingress asks for the rest, so that the buffer that Redis
  * keeps for it never overflows.
  */
 const resendLimitBytes = 256 * 1024;
@@ -52,8 +52,8 @@ export interface ReplyPublisher {
 
 /** What a publisher sends by, and what it calls. */
 export interface PublisherOptions extends PositionServices {
-  /** When what has gathered is published. Default: at a lull of the process's event loop. */
-  atLull?: AtLull;
+  /** Runs a callback after this turn of the event loop. Default: of the process's own. */
+  afterTurn?(callback: () => void): void;
   /** Runs a callback again and again until the returned function is called. Default: `setInterval`. */
   every?(intervalMs: number, callback: () => void): () => void;
 }
@@ -65,17 +65,17 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
 
 class BatchingPublisher implements ReplyPublisher {
   private readonly options: PublisherOptions;
-  private readonly atLull: AtLull;
+  private readonly afterTurn: (callback: () => void) => void;
   private readonly attempts = new Attempts();
   private readonly outboxes = new Outboxes();
-  /** Those in which something has gathered since the last lull. */
+  /** Those in which something has gathered in this turn. */
   private gathered: Outbox[] = [];
   private readonly positions: Positions;
   private stopBeating: (() => void) | undefined;
 
   constructor(options: PublisherOptions) {
     this.options = options;
-    this.atLull = options.atLull ?? atOwnLull;
+    this.afterTurn = options.afterTurn ?? afterOwnTurn;
     this.positions = new Positions(options, this.attempts, this.outboxes);
   }
 
@@ -150,20 +150,16 @@ class BatchingPublisher implements ReplyPublisher {
     await this.flush();
   }
 
-  /** One lull for all ingresses, so that what goes to several takes one system call, and wakes Redis once. */
+  /** Once for all ingresses, so that what goes to several takes one system call, and wakes Redis once. */
   private schedule(outbox: Outbox): void {
     if (outbox.isScheduled) return;
     outbox.isScheduled = true;
     this.gathered.push(outbox);
     if (this.gathered.length > 1) return;
-    this.atLull({
-      size: () => this.gathered.reduce((size, { dirty }) => size + dirty.length, 0),
-      isUrgent: () => this.gathered.some(({ isAwaited }) => isAwaited),
-      send: () => {
-        const { gathered } = this;
-        this.gathered = [];
-        for (const each of gathered) this.empty(each);
-      },
+    this.afterTurn(() => {
+      const { gathered } = this;
+      this.gathered = [];
+      for (const each of gathered) this.empty(each);
     });
   }
 

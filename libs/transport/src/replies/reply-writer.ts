@@ -1,4 +1,4 @@
-import { type ErrorEvent, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
+import { type ErrorEvent, type GenerationEvent, isTerminal } from '@sluice/canonical';
 import type { Due, Seat, TransientSet } from '@sluice/runtime';
 import { type Attempt, encodeFrame } from './frame.ts';
 
@@ -23,7 +23,7 @@ const tooLarge: ErrorEvent = {
 /** The reply path as a worker's run of one attempt uses it. */
 export interface ReplyWriter {
   /**
-   * Publishes the event with the others of its burst. It takes the event over, and may merge others into it.
+   * Publishes the event with the others of its turn. It takes the event over, and may merge others into it.
    */
   write(event: GenerationEvent): void;
   /** Resolves when the claim has been sent: from then on the ingress knows which worker the attempt may take down. */
@@ -56,8 +56,6 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
   private kept: string[] = [];
   private keptFrom = 0;
   private hasEnded = false;
-  /** Whether a frame with content has been taken. */
-  private hasSpoken = false;
   /** Whether the pending events are the rest of a batch that was too large for one frame. */
   private isSpread = false;
   private onAbandoned: (() => void) | undefined;
@@ -78,11 +76,6 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
 
   get isEnded(): boolean {
     return this.hasEnded;
-  }
-
-  /** Whether the client waits for what is pending: for the first content, or for the end. */
-  get isAwaited(): boolean {
-    return this.hasEnded || !this.hasSpoken;
   }
 
   write(event: GenerationEvent): void {
@@ -138,7 +131,6 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
 
   private encodePending(): string {
     const events = this.pending;
-    this.hasSpoken ||= events.some(isContent);
     let count = events.length;
     let text = this.encode(events);
     while (isTooLarge(text) && count > 1) {
