@@ -667,7 +667,10 @@ describe('a Gemini model', () => {
     expect(effort('max', 'gemini-2.5-pro')).toEqual({ ...all, thinkingBudget: 32_768 });
     expect(effort('max', 'gemini-2.5-flash-lite')).toEqual({ ...all, thinkingBudget: 24_576 });
     expect(effort('low', 'gemini-2.5-flash')).toEqual({ ...all, thinkingBudget: 1024 });
-    expect(effort('high', 'gemini-3.1-pro')).toEqual({ ...all, thinkingLevel: 'HIGH' });
+    for (const strong of ['high', 'xhigh', 'max']) {
+      expect(effort(strong, 'gemini-3.1-pro')).toEqual({ ...all, thinkingLevel: 'HIGH' });
+      expect(effort(strong, 'other')).toEqual({ ...all, thinkingLevel: 'HIGH' });
+    }
     expect(effort('minimal', 'gemini-3.1-pro')).toEqual({ ...all, thinkingLevel: 'LOW' });
     for (const model of [
       'gemini-3-flash',
@@ -688,7 +691,6 @@ describe('a Gemini model', () => {
     for (const model of ['gemini-2.0-flash', 'gemini-1.5-pro', 'gemini-2.5-flash-image']) {
       expect(effort('high', model)).toBeUndefined();
     }
-    expect(effort('high', 'other')).toEqual({ ...all, thinkingLevel: 'HIGH' });
   });
 
   test('gets each call after a turn of the user or after results, as its API demands', () => {

@@ -300,6 +300,7 @@ describe('thinking', () => {
   test.each<[JsonObject, JsonObject]>([
     [{ thinkingLevel: 'LOW' }, { effort: 'low', visible: false }],
     [{ thinkingLevel: 'minimal' }, { effort: 'minimal', visible: false }],
+    [{ thinkingLevel: 'XHIGH' }, { effort: 'xhigh', visible: false }],
     [
       { thinkingLevel: 'Medium', includeThoughts: true },
       { effort: 'medium', visible: true },
@@ -326,6 +327,9 @@ describe('thinking', () => {
     }
     expect(encode({ reasoning: { effort: 'none' } }).generationConfig).toEqual({
       thinkingConfig: { includeThoughts: false, thinkingBudget: 0 },
+    });
+    expect(encode(thinking({ thinkingLevel: 'XHIGH' })).generationConfig).toEqual({
+      thinkingConfig: { includeThoughts: false, thinkingLevel: 'XHIGH' },
     });
     expect(encode({ reasoning: { effort: 'low' } }).generationConfig).toEqual({
       thinkingConfig: { includeThoughts: true, thinkingLevel: 'LOW' },

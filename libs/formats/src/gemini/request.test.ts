@@ -147,11 +147,11 @@ describe('turns', () => {
   });
 });
 
-test('efforts above the highest level are that level, and a budget stands alone', () => {
+test('the highest effort is the highest level, and a budget stands alone', () => {
   const thinking = (reasoning: InferenceRequest['reasoning']) =>
     encodeRequest(request(reasoning && { reasoning }), target).body.generationConfig;
   expect(thinking({ effort: 'max' })).toEqual({
-    thinkingConfig: { includeThoughts: true, thinkingLevel: 'HIGH' },
+    thinkingConfig: { includeThoughts: true, thinkingLevel: 'XHIGH' },
   });
   expect(thinking({ effort: 'none' })).toEqual({
     thinkingConfig: { includeThoughts: false, thinkingBudget: 0 },

@@ -9,16 +9,17 @@ const effortOfLevel: Readonly<Record<string, ReasoningEffort>> = {
   low: 'low',
   medium: 'medium',
   high: 'high',
+  xhigh: 'xhigh',
 };
 
-/** The dialect has no level above high, and a budget of 0 switches thinking off. */
+/** A budget of 0 switches thinking off. */
 const levelOfEffort: Readonly<Record<Exclude<ReasoningEffort, 'none'>, string>> = {
   minimal: 'MINIMAL',
   low: 'LOW',
   medium: 'MEDIUM',
   high: 'HIGH',
-  xhigh: 'HIGH',
-  max: 'HIGH',
+  xhigh: 'XHIGH',
+  max: 'XHIGH',
 };
 
 /** What the client asks of the model's thinking. `kept` is what only this format understands of it. */
@@ -93,15 +94,23 @@ function accepted({ effort, budgetTokens }: Reasoning, model: string): Reasoning
     const least = minimalists.test(model) ? 'minimal' : 'low';
     if (effort === 'none' || budgetTokens === 0) return { effort: least };
     if (budgetTokens !== undefined) return { budgetTokens: Math.min(budgetTokens, budgetOfEffort.max) };
-    return effort === undefined ? {} : { effort: effort === 'minimal' ? least : effort };
+    return effort === undefined ? {} : { effort: effort === 'minimal' ? least : atMostHigh(effort) };
   }
   const limits = budgets.find(([pattern]) => pattern.test(model))?.[1];
   if (!limits || (effort === undefined && budgetTokens === undefined)) {
-    return { ...(effort && { effort }), ...(budgetTokens !== undefined && { budgetTokens }) };
+    return {
+      ...(effort && { effort: atMostHigh(effort) }),
+      ...(budgetTokens !== undefined && { budgetTokens }),
+    };
   }
   if (effort === 'none' || budgetTokens === 0) {
     return limits.least === 0 ? { effort: 'none' } : { budgetTokens: limits.least };
   }
   const wanted = budgetTokens ?? budgetOfEffort[effort ?? 'high'];
   return { budgetTokens: Math.min(limits.most, Math.max(leastThought, wanted)) };
+}
+
+/** Every model with levels knows HIGH, and hardly one a level above. */
+function atMostHigh(effort: ReasoningEffort): ReasoningEffort {
+  return effort === 'xhigh' || effort === 'max' ? 'high' : effort;
 }
