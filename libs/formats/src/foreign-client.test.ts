@@ -601,11 +601,12 @@ describe('a GPT model', () => {
       sent('anthropic', messages({ output_config: { effort: asked } }), 'openai', model).reasoning_effort;
     const off = (model: string) =>
       sent('anthropic', messages({ thinking: { type: 'disabled' } }), 'openai', model).reasoning_effort;
-    expect(['o3', 'gpt-5-mini', 'gpt-5.1', 'gpt-5.4', 'gpt-6'].map((model) => effort('max', model))).toEqual([
-      ...['high', 'high', 'high', 'xhigh', 'max'],
+    const strongest = (model: string) => effort('max', model);
+    expect(['o3', 'gpt-5-mini', 'gpt-5.1', 'gpt-5.4', 'gpt-6.2-astra', 'gpt-6-sol'].map(strongest)).toEqual([
+      ...['high', 'high', 'high', 'xhigh', 'xhigh', 'max'],
     ]);
-    expect(['o3', 'gpt-5-mini', 'gpt-5.1', 'gpt-4.1', 'qwen'].map(off)).toEqual([
-      ...['low', 'minimal', 'none', undefined, 'none'],
+    expect(['o3', 'gpt-5-mini', 'gpt-5.1', 'gpt-6-astra', 'gpt-6-sol', 'gpt-4.1', 'qwen'].map(off)).toEqual([
+      ...['low', 'minimal', 'none', 'low', 'none', undefined, 'none'],
     ]);
     expect(sent('openai', chat({ reasoning_effort: 'max' }), 'openai', 'o3').reasoning_effort).toBe('max');
   });

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type ErrorEvent,
   type ErrorKind,
@@ -191,6 +192,7 @@ export class UpstreamEngine implements Engine {
   /** Asks, and rephrases the question as long as the server says what it does not accept. */
   private async send(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
     let asked = this.refusals.fit(question, run);
+    const refused = new Set<string>();
     for (let left = secondQuestions; ; left -= 1) {
       let first: GenerationEvent | undefined;
       let refusal: ErrorEvent | undefined;
@@ -209,8 +211,16 @@ export class UpstreamEngine implements Engine {
       if (!refusal || plan.signal.aborted) return;
       const next = left > 0 ? this.askOtherwise(asked, run, refusal) : undefined;
       if (!next) return plan.emit(refusal);
+      // Two refusals may demand the opposite of each other.
+      refused.add(this.fingerprint(asked, run));
+      if (refused.has(this.fingerprint(next, run))) return plan.emit(refusal);
       asked = next;
     }
+  }
+
+  /** The same for what reaches the server as the same body. */
+  private fingerprint(question: Question, run: GenerationRun): string {
+    return hash('sha256', JSON.stringify(this.phrase(question, run).body));
   }
 
   /** A question that the server may accept after this refusal. Absent: there is none. */

@@ -122,6 +122,20 @@ it('a server that accepts other efforts gets the nearest, for a client that cann
   ]);
 });
 
+it('a server that wants the opposite of what it has just refused is not asked in circles', async () => {
+  const noTools = "Function tools with reasoning_effort are not supported. Set reasoning_effort to 'none'.";
+  const noNone = "Unsupported value: 'none'. Supported values of reasoning_effort are: 'low' and 'high'.";
+  const asked = refusing('openai', ({ reasoning_effort: effort, tools }) => {
+    if (effort === 'none') return { status: 400, message: noNone };
+    return tools === undefined ? undefined : { status: 400, message: noTools };
+  });
+  const tools = [{ type: 'function' as const, name: 'f', parameters: { type: 'object' } }];
+  const hard = askFor('hi', { reasoning: { effort: 'high' }, tools });
+  const error = { kind: 'invalid-request', message: noTools };
+  expect(await runOf(asked, hard, codingTool)).toMatchObject([{ type: 'error', error }]);
+  expect(server.seen.map(({ body }) => body.reasoning_effort)).toEqual(['high', 'none', 'low']);
+});
+
 it('a server that forces no call while its model thinks forces it as soon as the model does not', async () => {
   const message = 'Thinking mode does not support this tool_choice';
   const asked = refusing('openai', ({ reasoning_effort: effort, tool_choice: choice }) =>

@@ -74,7 +74,7 @@ const modelRules = [
   '  - `gpt-` up to 4 and chat models get no `reasoning_effort`. `o` and `gpt-` from 5 on get only efforts that they know,',
   '    and no `temperature`, `top_p` or penalties. None of them gets `top_k` or the thinking of another model.',
   '  - From 5.4 on, models call functions through chat completions only while they do not reason: with tools, their effort',
-  '    is `none`.',
+  '    is `none`. `gpt-6-astra` always reasons, so it calls none there, and who has tools gets its refusal.',
   '  - Stop strings for `o` and `gpt-` from 5 on are searched by the engine, for clients of chat completions as well.',
   '- **Every server of messages** gets `Error` as the text of a failed result that has none.',
   '- **Every server of messages or generate content** gets an image with the type that its bytes tell.',

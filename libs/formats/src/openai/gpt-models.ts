@@ -67,12 +67,13 @@ export function takesStops(model: string): boolean {
   return kindOf(model) !== 'reasoning';
 }
 
-/** The efforts that older reasoning models know; later models know all. */
+/** The efforts of reasoning models that do not know all. */
 const knownEfforts: readonly [model: RegExp, efforts: readonly ReasoningEffort[]][] = [
   [/(?:^|\/|:)o[1-9](?:-|$)/, ['low', 'medium', 'high']],
   [/gpt-5(?:-|$)/, ['minimal', 'low', 'medium', 'high']],
   [/gpt-5\.1(?:-|$)/, ['none', 'low', 'medium', 'high']],
   [/gpt-5\.\d/, ['none', 'low', 'medium', 'high', 'xhigh']],
+  [/gpt-6(?:\.\d)?-astra/, ['low', 'medium', 'high', 'xhigh']],
 ];
 
 /**
