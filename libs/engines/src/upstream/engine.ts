@@ -192,7 +192,7 @@ export class UpstreamEngine implements Engine {
   /** Asks, and rephrases the question as long as the server says what it does not accept. */
   private async send(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
     let asked = this.refusals.fit(question, run);
-    const refused = new Set<string>();
+    const refused: string[] = [];
     for (let left = secondQuestions; ; left -= 1) {
       let first: GenerationEvent | undefined;
       let refusal: ErrorEvent | undefined;
@@ -212,8 +212,8 @@ export class UpstreamEngine implements Engine {
       const next = left > 0 ? this.askOtherwise(asked, run, refusal) : undefined;
       if (!next) return plan.emit(refusal);
       // Two refusals may demand the opposite of each other.
-      refused.add(this.fingerprint(asked, run));
-      if (refused.has(this.fingerprint(next, run))) return plan.emit(refusal);
+      refused.push(this.fingerprint(asked, run));
+      if (refused.includes(this.fingerprint(next, run))) return plan.emit(refusal);
       asked = next;
     }
   }

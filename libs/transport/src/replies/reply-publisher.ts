@@ -11,8 +11,8 @@ const beatIntervalMs = 500;
 /** How long a flush waits: a Redis that has gone away must not hold up the end of the process. */
 const flushLimitMs = 500;
 /**
- * Bytes resent after one turn, per attempt and per ingress. The ingress asks for the rest, so that the buffer that Redis
- * keeps for it never overflows.
+ * Bytes resent after one turn, per attempt and per ingress. The ingress asks for the rest, so that the buffer that
+ * Redis keeps for it never overflows.
  */
 const resendLimitBytes = 256 * 1024;
 const resendLimitOfAllBytes = 2 * 1024 * 1024;
