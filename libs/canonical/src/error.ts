@@ -1,3 +1,5 @@
+import type { Extensible } from './extensions.ts';
+
 /** Why something failed. Each format maps every kind to a status and to words of its own. */
 export type ErrorKind =
   | 'invalid-request'
@@ -28,8 +30,11 @@ export type ErrorDetail =
   | 'drained'
   | 'worker-lost';
 
-/** A failure as it travels between processes and into a format's error body. `message` is safe to show. */
-export interface ErrorInfo {
+/**
+ * A failure as it travels between processes and into a format's error body. `message` and `extensions`, which is what a
+ * server told programs, are safe to show.
+ */
+export interface ErrorInfo extends Extensible {
   kind: ErrorKind;
   message: string;
   detail?: ErrorDetail;

@@ -4,6 +4,8 @@ import type { FailureFacts } from '../engine.ts';
 import { withoutSecrets } from './secrets.ts';
 
 const maxMessageLength = 500;
+/** In characters of JSON. */
+const maxExtensionsLength = 2000;
 const maxIdLength = 128;
 /** How long to wait if a server that is unavailable does not say. */
 const reconnectAfterMs = 1000;
@@ -14,7 +16,10 @@ const reconnectAfterMs = 1000;
  */
 const ours = (message: string) => (): ErrorInfo => ({ kind: 'upstream-failed', message, retryable: false });
 const theirs = (info: ErrorInfo): ErrorInfo => info;
-const failed = (info: ErrorInfo): ErrorInfo => ({ ...info, kind: 'upstream-failed' });
+const failed = ({ extensions: _told, ...info }: ErrorInfo): ErrorInfo => ({
+  ...info,
+  kind: 'upstream-failed',
+});
 
 /**
  * What a client hears of each kind of upstream error. The credential, the account and the model's name at the server
@@ -40,11 +45,17 @@ const presentations: Readonly<Record<ErrorKind, (info: ErrorInfo) => ErrorInfo>>
 
 /**
  * An upstream's error as a client may see it: the right kind, a bounded text, no credential, and no path of the
- * upstream's dialect.
+ * upstream's dialect. What it told programs stays whole or goes.
  */
 export function presentFailure(info: ErrorInfo, secrets: readonly string[]): ErrorInfo {
-  const { param: _param, ...presented } = presentations[info.kind](info);
-  return { ...presented, message: withoutSecrets(presented.message, secrets).slice(0, maxMessageLength) };
+  const { param: _param, extensions, ...presented } = presentations[info.kind](info);
+  const message = withoutSecrets(presented.message, secrets).slice(0, maxMessageLength);
+  const isShown = extensions !== undefined && isPresentable(JSON.stringify(extensions), secrets);
+  return { ...presented, message, ...(isShown && { extensions }) };
+}
+
+function isPresentable(text: string, secrets: readonly string[]): boolean {
+  return text.length <= maxExtensionsLength && withoutSecrets(text, secrets) === text;
 }
 
 /** What the head of a refusal says about it. */

@@ -169,6 +169,29 @@ describe('the answer of a server', () => {
     expect(error.message).toContain('prompt is too long');
   });
 
+  test.each([
+    [400, 'invalid_request_error', 'organization_on_hold', 'permission-denied'],
+    [400, 'invalid_request_error', 'cmek_key_disabled', 'permission-denied'],
+    [400, 'invalid_request_error', 'claude_code_key_creator_not_member', 'permission-denied'],
+    [429, 'rate_limit_error', 'enforced_spend_limit_reached', 'budget-exhausted'],
+    [429, 'rate_limit_error', 'ramp_limit_exceeded', 'rate-limited'],
+    [503, 'api_error', 'cmek_key_unreachable', 'unavailable'],
+    [400, 'invalid_request_error', 'tool_name_conflict', 'invalid-request'],
+  ])('with status %i, type %s and code %s is %s', (status, type, code, kind) => {
+    const error = { type, message: 'no', details: { error_code: code } };
+    expect(client.decodeError(status, {}, { type: 'error', error }).kind).toBe(kind);
+  });
+
+  test('keeps what it tells programs, for clients of this format', () => {
+    const details = { error_code: 'image_dimensions_too_large', max_side_length_pixels: 8000, paths: ['x'] };
+    const error = { type: 'invalid_request_error', message: 'no', details };
+    const read = client.decodeError(400, {}, { type: 'error', error });
+    const { body } = server.encodeError(read, { requestId: 'r' });
+    expect(body).toEqual({ type: 'error', error, request_id: 'r' });
+    const ours = server.encodeError({ ...read, detail: 'thread-not-found' }, { requestId: 'r' });
+    expect(ours.body).toMatchObject({ error: { details: { error_code: 'thread_not_found' } } });
+  });
+
   test('with endless words is shortened', () => {
     const body = { error: { type: 'api_error', message: 'x'.repeat(9999) } };
     expect(client.decodeError(500, {}, body).message).toHaveLength(500);

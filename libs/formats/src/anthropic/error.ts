@@ -2,11 +2,13 @@ import {
   type ErrorDetail,
   type ErrorInfo,
   type ErrorKind,
+  extend,
+  extensionsOf,
   isJsonObject,
   type JsonObject,
 } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
-import { readErrorObject } from '../failures/error-object.ts';
+import { readErrorObject, type WireError } from '../failures/error-object.ts';
 import { sayTooLong, type TooLong } from '../failures/too-long.ts';
 import { unreadable } from '../failures/unreadable.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../failures/upstream-status.ts';
@@ -19,6 +21,8 @@ import {
 } from '../failures/upstream-words.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
+import { kindOfErrorCode } from './error-code.ts';
+import { FORMAT } from './wire.ts';
 
 const typeOf: Readonly<Record<ErrorKind, string>> = {
   'invalid-request': 'invalid_request_error',
@@ -72,7 +76,7 @@ export function encodeStreamError(error: ErrorInfo, { requestId }: ReplyContext)
 
 function errorBody(type: string, error: ErrorInfo, requestId: string): JsonObject {
   const code = error.detail === undefined ? undefined : codeOf[error.detail];
-  const details = code === undefined ? {} : { details: { error_code: code } };
+  const details = code === undefined ? extensionsOf(error, FORMAT) : { details: { error_code: code } };
   return { type: 'error', error: { type, message: messageOf(error), ...details }, request_id: requestId };
 }
 
@@ -121,9 +125,15 @@ function isVaguer(type: ErrorKind, status: ErrorKind): boolean {
  * `fallback`; if it says nothing, the message is `silence`.
  */
 export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: string): ErrorInfo {
-  const { type, message } = readErrorObject(body);
+  const said = readErrorObject(body);
+  const { details } = said;
+  return { ...describe(said, fallback, silence), ...(details && extend(FORMAT, { details })) };
+}
+
+function describe({ type, message, details }: WireError, fallback: ErrorKind, silence: string): ErrorInfo {
   const known = type !== undefined && Object.hasOwn(kindOf, type) ? kindOf[type] : undefined;
-  const kind = known === undefined || isVaguer(known, fallback) ? fallback : known;
+  const general = known === undefined || isVaguer(known, fallback) ? fallback : known;
+  const kind = kindOfErrorCode(details?.error_code) ?? general;
   const text = message ? message.slice(0, longestMessage) : silence;
   if ((kind === 'invalid-request' || kind === 'too-large') && saysTooLong(text)) {
     return { kind: 'invalid-request', message: text, detail: 'context-length-exceeded' };

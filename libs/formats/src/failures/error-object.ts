@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '@sluice/canonical';
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { readSentence } from './upstream-words.ts';
 
 /** What a server says of an error, in whatever shape. */
@@ -7,6 +7,8 @@ export interface WireError {
   type?: string;
   code?: string;
   param?: string;
+  /** Facts for programs. */
+  details?: JsonObject;
 }
 
 /**
@@ -22,7 +24,7 @@ export function readErrorObject(body: unknown): WireError {
   const error = (Array.isArray(said) ? said[0] : whole.error) ?? whole;
   if (typeof error === 'string') return { message: error };
   if (!isJsonObject(error)) return {};
-  const { type, param } = error;
+  const { type, param, details } = error;
   const message = readRaw(error.metadata)?.message ?? readSentence(error.message ?? error.detail ?? error);
   const code = typeof error.code === 'number' ? String(error.code) : error.code;
   return {
@@ -30,6 +32,7 @@ export function readErrorObject(body: unknown): WireError {
     ...(typeof type === 'string' && { type }),
     ...(typeof code === 'string' && { code }),
     ...(typeof param === 'string' && { param }),
+    ...(isJsonObject(details) && { details }),
   };
 }
 

@@ -160,7 +160,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'error-words',
-    says: 'Dialects have fewer words for failures: saturation, rate limits and unavailability may be confused, and so may failures of the gateway and of its upstream. If a prompt is too long, the words that clients of the format look for precede those of the server.',
+    says: 'Dialects have fewer words for failures: saturation, rate limits and unavailability may be confused, and so may failures of the gateway and of its upstream. If a prompt is too long, the words that clients of the format look for precede those of the server. What a server says to programs (`error.details` of messages, and `error.code` of chat completions where the gateway has no code of its own) reaches clients of its own format.',
     holds: () => true,
     rewrite: each((fact) => {
       if (fact.at !== 'error' || typeof fact.says.kind !== 'string') return fact;

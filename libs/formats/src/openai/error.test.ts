@@ -111,6 +111,22 @@ describe('decodeError', () => {
     });
   });
 
+  test.each([
+    ['a word', 'invalid_value', 'invalid_value'],
+    ['a number', '1210', null],
+    ['a status', 400, null],
+    ['a sentence', 'no such value', null],
+    ['endless', 'a'.repeat(65), null],
+  ])('a code that is %s', (_what, code, told) => {
+    const error = decodeError(400, {}, { error: { message: 'no', code } });
+    expect(encodeErrorBody(error)).toMatchObject({ error: { message: 'no', code: told } });
+  });
+
+  test('a code never stands in the place of one of the gateway’s own', () => {
+    const error = decodeError(429, {}, { error: { message: 'no', code: 'engine_busy' } });
+    expect(encodeErrorBody(error)).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+  });
+
   test('a code says more than the status', () => {
     const withCode = (code: string) => ({ error: { message: 'x', code } });
     expect(decodeError(429, {}, withCode('insufficient_quota')).kind).toBe('budget-exhausted');

@@ -1,4 +1,12 @@
-import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Json } from '@sluice/canonical';
+import {
+  type ErrorDetail,
+  type ErrorInfo,
+  type ErrorKind,
+  extend,
+  extensionsOf,
+  isJsonObject,
+  type Json,
+} from '@sluice/canonical';
 import type { EncodedError, HttpHeaders } from '../codec.ts';
 import { readErrorObject, type WireError } from '../failures/error-object.ts';
 import { sayTooLong, type TooLong } from '../failures/too-long.ts';
@@ -17,6 +25,7 @@ import {
 import { retryHeaders, statusOf } from '../status.ts';
 import { readStatusInBody } from './status-in-body.ts';
 import { saysWrongOrder } from './turn-order.ts';
+import { FORMAT } from './wire.ts';
 
 interface Word {
   type: string;
@@ -55,12 +64,12 @@ const detailCodes: Readonly<Record<ErrorDetail, string | undefined>> = {
   'worker-lost': undefined,
 };
 
-/** The error object, the same in a body and in mid-stream. */
+/** The error object, the same in a body and in mid-stream. A server's own code stands where ours says nothing. */
 export function encodeErrorBody(error: ErrorInfo): Json {
-  const { type, code } = words[error.kind];
-  const detail = error.detail && detailCodes[error.detail];
+  const { type, code: ofKind } = words[error.kind];
+  const code = (error.detail && detailCodes[error.detail]) ?? ofKind ?? extensionsOf(error, FORMAT)?.code;
   return {
-    error: { message: sayTooLong(error, tooLong), type, param: error.param ?? null, code: detail ?? code },
+    error: { message: sayTooLong(error, tooLong), type, param: error.param ?? null, code: code ?? null },
   };
 }
 
@@ -176,6 +185,9 @@ function isFilter(word: string | undefined): boolean {
   return word === 'content_filter' || word === 'data_inspection_failed';
 }
 
+/** A code that a program may compare. Some servers send a status instead. */
+const isWord = /^[a-z]\w{0,63}$/i;
+
 function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInfo {
   const kind = kindOf(found, fallback);
   if (kind === 'permission-denied' && saysFlaggedContent(found.message ?? '')) return flagged;
@@ -187,5 +199,7 @@ function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInf
   }
   if (isFilter(found.code) || isFilter(found.type)) return { ...detail, detail: 'content-filtered' };
   if (found.code === 'model_not_found') return { ...detail, kind: 'not-found', detail: 'model-not-found' };
-  return markOverload(detail, found.code, found.type, message);
+  const { code } = found;
+  const own = code !== undefined && isWord.test(code) && words[kind].code === null ? { code } : {};
+  return { ...markOverload(detail, code, found.type, message), ...extend(FORMAT, own) };
 }

@@ -1,0 +1,35 @@
+import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
+import { describe, expect, it } from 'vitest';
+import { presentFailure } from './failure.ts';
+
+const secret = 'key-of-the-operator';
+const told = { openai: { code: 'invalid_value' } };
+
+function failure(kind: ErrorKind, extensions: ErrorInfo['extensions'] = told): ErrorInfo {
+  return { kind, message: 'no', param: 'messages[0]', extensions };
+}
+
+describe('what a server told programs', () => {
+  it.each(['invalid-request', 'too-large', 'rate-limited', 'saturated', 'unavailable'] as const)(
+    'stays with %s, of which the client hears',
+    (kind) => {
+      expect(presentFailure(failure(kind), [secret])).toEqual({ kind, message: 'no', extensions: told });
+    },
+  );
+
+  it.each(['unauthenticated', 'budget-exhausted', 'not-found', 'upstream-failed', 'internal'] as const)(
+    'goes with %s, which is not the fault of the client',
+    (kind) => {
+      expect(presentFailure(failure(kind), [secret])).not.toHaveProperty('extensions');
+    },
+  );
+
+  it.each([
+    ['a credential', { anthropic: { details: { paths: [`at ${secret}`] } } }],
+    ['the name of the account', { anthropic: { details: { of: 'org-0123456789abcdef' } } }],
+    ['more than any code needs', { anthropic: { details: { paths: Array(500).fill('messages') } } }],
+  ])('goes if it holds %s', (_what, extensions) => {
+    const shown = presentFailure(failure('invalid-request', extensions), [secret]);
+    expect(shown).toEqual({ kind: 'invalid-request', message: 'no' });
+  });
+});
