@@ -12,11 +12,11 @@ import { type ClientCodec, type GenerationContext, isUnreadable } from '@sluice/
 import type { Call, Connection, Failure, Pool, ResponseHead, WireRequest } from '@sluice/http';
 import type { Seat } from '@sluice/runtime';
 import type { FailureFacts } from '../engine.ts';
-import { type AnswerReader, createAnswerReader } from './answer-reader.ts';
+import { type AnswerReader, createAnswerReader } from './answer/answer-reader.ts';
+import { type Resting, type Rests, restMs, StreamRate } from './answer/rests.ts';
+import { estimateTokensOf } from './answer/token-estimate.ts';
 import { connectionFailure, cutOff, factsOf, presentFailure, silent } from './failure.ts';
-import { type Resting, type Rests, restMs, StreamRate } from './rests.ts';
 import type { Limited, TimeLimits } from './time-limits.ts';
-import { estimateTokensOf } from './token-estimate.ts';
 
 /** How long a finished answer may take to close its body, so that the connection can be reused. */
 export const lingerMs = 1000;

@@ -17,19 +17,19 @@ import type { Availability, Engine, EngineServices, GenerationRun } from '../eng
 import { MediaFetcher } from '../media/fetch-media.ts';
 import { findReferences, type Reference } from '../media/inline-media.ts';
 import { withMedia } from '../media/media-room.ts';
-import { parseAddress } from './address.ts';
+import { withFailedCalls } from './answer/failed-call.ts';
+import { Rests } from './answer/rests.ts';
+import { cutAt } from './answer/stop-cut.ts';
 import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call.ts';
-import { withFailedCalls } from './failed-call.ts';
 import type { UpstreamOptions } from './options.ts';
-import { defaultMaxOutputTokens, isRoomRefusal, withSmallerLimit } from './output-limit.ts';
 import { Probe } from './probe.ts';
-import { planQuestion, type Question, translated } from './question.ts';
-import { Refusals } from './refusals.ts';
-import { RequestWriter } from './request-writer.ts';
-import { Rests } from './rests.ts';
+import { defaultMaxOutputTokens, isRoomRefusal, withSmallerLimit } from './question/output-limit.ts';
+import { planQuestion, type Question, translated } from './question/question.ts';
+import { Refusals } from './question/refusals.ts';
+import { withoutStrictness } from './question/strictness.ts';
+import { parseAddress } from './request/address.ts';
+import { RequestWriter } from './request/request-writer.ts';
 import { secretsOf } from './secrets.ts';
-import { cutAt } from './stop-cut.ts';
-import { withoutStrictness } from './strictness.ts';
 import { TimeLimits } from './time-limits.ts';
 
 /**

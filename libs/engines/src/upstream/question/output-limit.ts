@@ -1,6 +1,6 @@
 import { type ErrorInfo, type InferenceRequest, outputLimit } from '@sluice/canonical';
 import { largestLimit, type ServerTraits, saysLimitTooLarge } from '@sluice/formats';
-import type { GenerationRun } from '../engine.ts';
+import type { GenerationRun } from '../../engine.ts';
 
 /** The limit for servers that demand one, if neither the request nor the model has one. */
 export const defaultMaxOutputTokens = 8192;

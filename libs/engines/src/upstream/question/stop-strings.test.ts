@@ -3,13 +3,13 @@ import { collect, findGrammarError, type GenerationEvent, type InferenceRequest 
 import { findClientCodec, type ServerTraits } from '@sluice/formats';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { askFor, record, runOf, textOf } from '../test-runs.ts';
-import { quietServices } from '../test-services.ts';
-import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
-import { upstreamOptions } from './options.ts';
-import { cutAt } from './stop-cut.ts';
+import { askFor, record, runOf, textOf } from '../../test-runs.ts';
+import { quietServices } from '../../test-services.ts';
+import { cutAt } from '../answer/stop-cut.ts';
+import { createUpstreamEngine, type UpstreamEngine } from '../engine.ts';
+import { upstreamOptions } from '../options.ts';
+import { ChatServer } from '../test-chat-server.ts';
 import { shareStops } from './stop-strings.ts';
-import { ChatServer } from './test-chat-server.ts';
 
 const asked = (stopSequences: string[]): InferenceRequest => askFor('hi', { sampling: { stopSequences } });
 

@@ -1,6 +1,6 @@
 import type { InferenceRequest, JsonObject } from '@sluice/canonical';
 import { type ClientCodec, isForeign } from '@sluice/formats';
-import type { GenerationRun } from '../engine.ts';
+import type { GenerationRun } from '../../engine.ts';
 import type { Question } from './question.ts';
 import { withoutQuotations } from './quotations.ts';
 import { withOwnStops } from './stop-strings.ts';

@@ -2,11 +2,11 @@ import type { InferenceRequest } from '@sluice/canonical';
 import { findClientCodec } from '@sluice/formats';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { askFor, runOf } from '../test-runs.ts';
-import { quietServices } from '../test-services.ts';
-import { createUpstreamEngine } from './engine.ts';
-import { upstreamOptions } from './options.ts';
-import { ChatServer } from './test-chat-server.ts';
+import { askFor, runOf } from '../../test-runs.ts';
+import { quietServices } from '../../test-services.ts';
+import { createUpstreamEngine } from '../engine.ts';
+import { upstreamOptions } from '../options.ts';
+import { ChatServer } from '../test-chat-server.ts';
 import { fitToolNames } from './tool-names.ts';
 
 const traits = (dialect: string) => {

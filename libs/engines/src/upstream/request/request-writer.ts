@@ -1,9 +1,9 @@
 import type { ClientCodec, EncodedRequest } from '@sluice/formats';
 import { beginRequest, completeRequest, type WireRequest } from '@sluice/http';
-import type { GenerationRun } from '../engine.ts';
+import type { GenerationRun } from '../../engine.ts';
+import type { UpstreamOptions } from '../options.ts';
 import type { Address } from './address.ts';
 import { bodyText } from './body-text.ts';
-import type { UpstreamOptions } from './options.ts';
 import { traceHeaders } from './trace-headers.ts';
 
 /** Writes the requests to one server as HTTP. */

@@ -1,11 +1,11 @@
 import { collect, findGrammarError, type InferenceRequest, type Message } from '@sluice/canonical';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { referenceText } from '../simulated/reference.ts';
-import { askFor, runOf, textOf } from '../test-runs.ts';
-import { quietServices } from '../test-services.ts';
-import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
-import { upstreamOptions } from './options.ts';
-import { ChatServer } from './test-chat-server.ts';
+import { referenceText } from '../../simulated/reference.ts';
+import { askFor, runOf, textOf } from '../../test-runs.ts';
+import { quietServices } from '../../test-services.ts';
+import { createUpstreamEngine, type UpstreamEngine } from '../engine.ts';
+import { upstreamOptions } from '../options.ts';
+import { ChatServer } from '../test-chat-server.ts';
 
 let server: ChatServer;
 const engines: UpstreamEngine[] = [];

@@ -1,5 +1,5 @@
 import { traceIdOf } from '@sluice/canonical';
-import type { GenerationRun } from '../engine.ts';
+import type { GenerationRun } from '../../engine.ts';
 
 /**
  * Headers by which a call can be found in the server's records, except those that the settings give. The traceparent is

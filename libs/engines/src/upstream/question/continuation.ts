@@ -7,8 +7,8 @@ import type {
   Resume,
 } from '@sluice/canonical';
 import type { ServerTraits } from '@sluice/formats';
-import { lost } from '../lost.ts';
-import { cannotContinue, prefillText } from '../prefill.ts';
+import { lost } from '../../lost.ts';
+import { cannotContinue, prefillText } from '../../prefill.ts';
 
 /** A request for the rest of an answer, and how to read what comes. */
 export interface Continuation {

@@ -4,11 +4,11 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { testCertificate } from '../test-certificate.ts';
-import { askFor, record, runOf, textOf } from '../test-runs.ts';
-import { quietServices } from '../test-services.ts';
-import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
-import { upstreamOptions } from './options.ts';
+import { testCertificate } from '../../test-certificate.ts';
+import { askFor, record, runOf, textOf } from '../../test-runs.ts';
+import { quietServices } from '../../test-services.ts';
+import { createUpstreamEngine, type UpstreamEngine } from '../engine.ts';
+import { upstreamOptions } from '../options.ts';
 import { restMs, StreamRate } from './rests.ts';
 
 describe('the rate of a stream', () => {

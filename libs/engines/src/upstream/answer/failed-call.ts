@@ -1,6 +1,6 @@
 import type { GenerationEvent } from '@sluice/canonical';
 import { isForeign } from '@sluice/formats';
-import type { GenerationRun } from '../engine.ts';
+import type { GenerationRun } from '../../engine.ts';
 
 /** Gemini's words for an answer that it took back because of its call, directly and behind chat completions. */
 const failedCalls: ReadonlySet<string> = new Set([

@@ -1,9 +1,9 @@
 import type { InferenceRequest } from '@sluice/canonical';
 import { isForeign, type ServerTraits } from '@sluice/formats';
-import type { GenerationRun } from '../engine.ts';
-import { lost } from '../lost.ts';
+import type { GenerationRun } from '../../engine.ts';
+import { lost } from '../../lost.ts';
+import type { UpstreamOptions } from '../options.ts';
 import { type Continuation, continueAnswer, continuePrefill } from './continuation.ts';
-import type { UpstreamOptions } from './options.ts';
 import { limitOutput } from './output-limit.ts';
 import { shareStops } from './stop-strings.ts';
 import { type FittedNames, fitToolNames } from './tool-names.ts';

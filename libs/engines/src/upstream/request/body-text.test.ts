@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { askFor, runOf } from '../test-runs.ts';
-import { quietServices } from '../test-services.ts';
+import { askFor, runOf } from '../../test-runs.ts';
+import { quietServices } from '../../test-services.ts';
+import { createUpstreamEngine } from '../engine.ts';
+import { upstreamOptions } from '../options.ts';
+import { ChatServer } from '../test-chat-server.ts';
 import { bodyText } from './body-text.ts';
-import { createUpstreamEngine } from './engine.ts';
-import { upstreamOptions } from './options.ts';
-import { ChatServer } from './test-chat-server.ts';
 
 let server: ChatServer;
 beforeEach(async () => {

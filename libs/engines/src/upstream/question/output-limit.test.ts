@@ -1,10 +1,10 @@
 import { findGrammarError, type InferenceRequest } from '@sluice/canonical';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { askFor, runOf, textOf } from '../test-runs.ts';
-import { quietServices } from '../test-services.ts';
-import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
-import { upstreamOptions } from './options.ts';
-import { ChatServer } from './test-chat-server.ts';
+import { askFor, runOf, textOf } from '../../test-runs.ts';
+import { quietServices } from '../../test-services.ts';
+import { createUpstreamEngine, type UpstreamEngine } from '../engine.ts';
+import { upstreamOptions } from '../options.ts';
+import { ChatServer } from '../test-chat-server.ts';
 
 let server: ChatServer;
 let engine: UpstreamEngine;

@@ -1,12 +1,12 @@
 import type { InferenceRequest } from '@sluice/canonical';
 import { findClientCodec } from '@sluice/formats';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { askFor, runOf, textOf } from '../test-runs.ts';
-import { quietServices } from '../test-services.ts';
-import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
-import { upstreamOptions } from './options.ts';
+import { askFor, runOf, textOf } from '../../test-runs.ts';
+import { quietServices } from '../../test-services.ts';
+import { createUpstreamEngine, type UpstreamEngine } from '../engine.ts';
+import { upstreamOptions } from '../options.ts';
+import { ChatServer, type SeenRequest } from '../test-chat-server.ts';
 import { Refusals } from './refusals.ts';
-import { ChatServer, type SeenRequest } from './test-chat-server.ts';
 
 let server: ChatServer;
 let engine: UpstreamEngine | undefined;

@@ -5,7 +5,7 @@ import {
   type TextDelta,
   type Usage,
 } from '@sluice/canonical';
-import { type Passed, StopGate } from '../stop-gate.ts';
+import { type Passed, StopGate } from '../../stop-gate.ts';
 
 /** Where the events of a call go, and what ends it. */
 export interface Listening {

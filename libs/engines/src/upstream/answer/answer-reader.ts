@@ -8,7 +8,7 @@ import {
   saysLimitReached,
 } from '@sluice/formats';
 import type { ResponseHead } from '@sluice/http';
-import { isEncoded } from '../content-coding.ts';
+import { isEncoded } from '../../content-coding.ts';
 import { deepestAnswer, isTooDeep } from './nesting.ts';
 
 /** What is asked of the head of an answer. */

@@ -1,6 +1,6 @@
 import type { InferenceRequest } from '@sluice/canonical';
 import { isForeign, saysTooStrict } from '@sluice/formats';
-import type { GenerationRun } from '../engine.ts';
+import type { GenerationRun } from '../../engine.ts';
 
 /**
  * The same request without strict functions, for a server that cannot enforce their schemas. Vendors differ in what
