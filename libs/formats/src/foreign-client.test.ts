@@ -1,6 +1,6 @@
 import type { JsonObject } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
-import { signThinking } from './anthropic/signature.ts';
+import { signThinking } from './anthropic/thinking/signature.ts';
 import { findClientCodec, serverCodecs } from './registry.ts';
 
 /** What a server of `dialect` is sent for the body of a client of `format`. */

@@ -1,15 +1,15 @@
 import type { Json } from '@sluice/canonical';
 import type { ClientCall, ClientCodec, Format, HttpFacts, ServerCodec } from '../codec.ts';
+import { decodeResponse, encodeResponse } from './answer/response.ts';
+import { AnthropicStreamDecoder } from './answer/stream-decode.ts';
+import { AnthropicStreamEncoder } from './answer/stream-encode.ts';
 import { decodeError, encodeError } from './error.ts';
-import { withoutForeignThinking } from './foreign-thinking.ts';
 import { judgeReference } from './media.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { encodeRates } from './rates.ts';
 import { rephrase } from './rephrase.ts';
-import { countsTokens, decodeRequest, encodeRequest } from './request.ts';
-import { decodeResponse, encodeResponse } from './response.ts';
-import { AnthropicStreamDecoder } from './stream-decode.ts';
-import { AnthropicStreamEncoder } from './stream-encode.ts';
+import { countsTokens, decodeRequest, encodeRequest } from './request/request.ts';
+import { withoutForeignThinking } from './thinking/foreign-thinking.ts';
 import { FORMAT } from './wire.ts';
 
 /** The API version that servers are asked for. The newest version refuses every sampling parameter. */

@@ -8,8 +8,8 @@ import { refusalOf } from '../test-refusal.ts';
 import { createEncoding } from './encoding.ts';
 import { anthropic } from './index.ts';
 import { encodeModelList } from './models.ts';
-import { encodeRequest } from './request.ts';
-import { decodeThinking, encodeThinking } from './thinking.ts';
+import { encodeRequest } from './request/request.ts';
+import { decodeThinking, encodeThinking } from './thinking/thinking.ts';
 
 const { server } = anthropic;
 const hello = { role: 'user', content: 'Hello' };

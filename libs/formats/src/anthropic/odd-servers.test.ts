@@ -6,11 +6,11 @@ import {
   type JsonObject,
 } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { decodeResponse } from './answer/response.ts';
+import { decodeStop, encodeStop } from './answer/stop-reason.ts';
+import { AnthropicStreamDecoder } from './answer/stream-decode.ts';
 import { decodeError, decodeErrorBody } from './error.ts';
-import { decodeResponse } from './response.ts';
-import { signThinking } from './signature.ts';
-import { decodeStop, encodeStop } from './stop-reason.ts';
-import { AnthropicStreamDecoder } from './stream-decode.ts';
+import { signThinking } from './thinking/signature.ts';
 
 const context = { id: 'g1', createdAt: 0, model: 'm' };
 const begin = { type: 'message_start', message: {} };

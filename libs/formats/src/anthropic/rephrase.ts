@@ -1,18 +1,18 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { wantsOneThought } from '../failures/upstream-words.ts';
 import { hashedUser } from '../user-hash.ts';
-import { withoutCacheMark } from './cache-words.ts';
-import { withoutThinking } from './foreign-thinking.ts';
-import { inNewestDraft } from './newest-draft.ts';
-import { withMediaApart } from './result-media.ts';
-import { withPlainSystemTurns } from './system-turns.ts';
-import { isThinkingBlock, unsigned } from './thinking-block.ts';
+import { withoutCacheMark } from './rephrasings/cache-words.ts';
+import { inNewestDraft } from './rephrasings/newest-draft.ts';
+import { withMediaApart } from './rephrasings/result-media.ts';
 import {
   withKnownEffort,
   withKnownThinking,
   withoutNoThinking,
   withThinkingBudget,
-} from './thinking-words.ts';
+} from './rephrasings/thinking-words.ts';
+import { withPlainSystemTurns } from './request/system-turns.ts';
+import { withoutThinking } from './thinking/foreign-thinking.ts';
+import { isThinkingBlock, unsigned } from './thinking/thinking-block.ts';
 
 /**
  * Refusals by servers that know only user and assistant turns: older Claude, Ollama (in the words of two libraries),

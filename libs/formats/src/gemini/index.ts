@@ -1,16 +1,16 @@
 import type { Format, HttpFacts } from '../codec.ts';
-import { withoutForeignSignatures } from './call-signature.ts';
+import { encodeResponse } from './answer/response.ts';
+import { createStreamDecoder, decodeResponse } from './answer/stream-decode.ts';
+import { createStreamEncoder } from './answer/stream-encode.ts';
+import { textTokens } from './answer/usage.ts';
 import { decodeError, encodeError } from './error.ts';
 import { FORMAT } from './kept.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { judgeReference } from './parts.ts';
 import { readAction } from './path.ts';
 import { rephrase } from './rephrase.ts';
-import { decodeRequest, encodeRequest, replyFacts } from './request.ts';
-import { encodeResponse } from './response.ts';
-import { createStreamDecoder, decodeResponse } from './stream-decode.ts';
-import { createStreamEncoder } from './stream-encode.ts';
-import { textTokens } from './usage.ts';
+import { withoutForeignSignatures } from './request/call-signature.ts';
+import { decodeRequest, encodeRequest, replyFacts } from './request/request.ts';
 
 const versions = ['/v1beta', '/v1'];
 const ownHeaders = ['x-goog-api-key', 'x-provider-api-key', 'x-goog-api-client'];

@@ -1,13 +1,13 @@
 import type { GenerationEvent, InferenceRequest, Json, JsonObject, Message } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../test-refusal.ts';
-import { CallLedger } from './calls.ts';
+import { createStreamEncoder } from './answer/stream-encode.ts';
 import { normalizeFields } from './casing.ts';
 import { encodeModelList } from './models.ts';
 import { parsePath } from './path.ts';
-import { decodeRequest, encodeRequest } from './request.ts';
-import { decodeSchema, spellsOrder } from './schema.ts';
-import { createStreamEncoder } from './stream-encode.ts';
+import { CallLedger } from './request/calls.ts';
+import { decodeRequest, encodeRequest } from './request/request.ts';
+import { decodeSchema, spellsOrder } from './request/schema.ts';
 
 const hello = { role: 'user', parts: [{ text: 'Hello' }] };
 

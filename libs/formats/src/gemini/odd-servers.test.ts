@@ -6,14 +6,14 @@ import {
   type JsonObject,
 } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { decodeFinishReason, encodeFinishReason } from './answer/finish.ts';
+import { decodeLogprobs, encodeLogprobs } from './answer/logprobs.ts';
+import { encodeResponse } from './answer/response.ts';
+import { decodeResponse } from './answer/stream-decode.ts';
+import { addUsage, decodeUsage, encodeUsage } from './answer/usage.ts';
 import { parseArguments } from './arguments.ts';
 import { decodeError, decodeStreamError, encodeError, encodeErrorBody } from './error.ts';
-import { decodeFinishReason, encodeFinishReason } from './finish.ts';
-import { decodeLogprobs, encodeLogprobs } from './logprobs.ts';
 import { encodePath } from './path.ts';
-import { encodeResponse } from './response.ts';
-import { decodeResponse } from './stream-decode.ts';
-import { addUsage, decodeUsage, encodeUsage } from './usage.ts';
 
 const context = { id: 'g1', createdAt: 1, model: 'm' };
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { objectOf } from '../json/json-object.ts';
-import { jsonInWords } from './output.ts';
+import { jsonInWords } from './request/output.ts';
 
 const refusesPenalties = /\bpenalty is not enabled\b/i;
 /** Refusals by models, and by an API that is older than the field. */

@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createCorpus, standardCorpus } from '../corpus/bad-input.ts';
 import { judge } from '../corpus/judge.ts';
@@ -7,12 +6,13 @@ import { runAnswerLeg } from '../matrix/answer-leg.ts';
 import { runRequestLeg } from '../matrix/request-leg.ts';
 import { seededLosses } from '../matrix/seeded-loss.ts';
 import { formats } from '../registry.ts';
+import { filesOf } from './sources.ts';
 import { takeTests } from './test-collector.ts';
 
 /** A check that `npm test` makes, too. It returns false or throws if it fails. */
 export type Question = () => unknown;
 
-const source = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 
 /** Tests with real sockets and whole SDKs take seconds per mutant, and the golden streams notice what they notice. */
 const tooSlow = 'sdk.test.ts';
@@ -30,13 +30,10 @@ export async function questionsAbout(folder: string): Promise<Question[]> {
 /** The files with the tests of a folder below `src`, or of all folders of formats (`shared`). */
 export function testsOf(folder: string): string[] {
   const folders = folder === 'shared' ? formats.map(({ server }) => server.format) : [folder];
-  return ['.', ...folders].flatMap(testFiles);
-}
-
-function testFiles(folder: string): string[] {
-  return readdirSync(join(source, folder))
-    .filter((name) => name.endsWith('.test.ts') && basename(name) !== tooSlow)
-    .map((name) => join(source, folder, name));
+  return ['shared', ...folders]
+    .flatMap((part) => filesOf(root, part))
+    .filter((file) => file.endsWith('.test.ts') && basename(file) !== tooSlow)
+    .map((file) => join(root, file));
 }
 
 function matrixQuestions(folder: string): Question[] {

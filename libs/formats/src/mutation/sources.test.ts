@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..');
 
 test('mutants are made of production code, never of tests or of files that only assemble', () => {
   const files = sourcesOf(root, 'openai');
-  expect(files).toContain('src/openai/stream-encode.ts');
+  expect(files).toContain('src/openai/answer/stream-encode.ts');
   expect(files.filter((file) => /\.test\.ts$|index\.ts$|document\.ts$/.test(file))).toEqual([]);
   expect(sourcesOf(root, 'shared')).toContain('src/sse.ts');
   expect(sourcesOf(root, 'shared')).not.toContain('src/golden-run.ts');

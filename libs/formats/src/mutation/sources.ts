@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 /** Files that only assemble others, hold types, or serve the tests. */
 const leftOut: Readonly<Record<string, readonly string[]>> = {
@@ -15,14 +15,17 @@ const leftOut: Readonly<Record<string, readonly string[]>> = {
 };
 const assembling: readonly string[] = ['document.ts', 'index.ts'];
 
-/**
- * The production files of a folder below `src`, relative to the package and without those that only assemble others.
- * `shared` means the files directly in `src`.
- */
+/** The files anywhere in a folder below `src`, relative to the package. `shared` means the files directly in `src`. */
+export function filesOf(root: string, folder: string): string[] {
+  const isShared = folder === 'shared';
+  const place = isShared ? 'src' : `src/${folder}`;
+  const names = readdirSync(join(root, place), { recursive: !isShared, encoding: 'utf8' });
+  return names.map((name) => `${place}/${name}`);
+}
+
+/** Those of them that are production code and do not only assemble others. */
 export function sourcesOf(root: string, folder: string): string[] {
-  const place = folder === 'shared' ? 'src' : `src/${folder}`;
-  return readdirSync(join(root, place))
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .filter((name) => !(leftOut[folder] ?? assembling).includes(name))
-    .map((name) => `${place}/${name}`);
+  return filesOf(root, folder)
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .filter((file) => !(leftOut[folder] ?? assembling).includes(basename(file)));
 }

@@ -1,9 +1,9 @@
 import type { InferenceRequest, Reasoning } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { decodeFinishWord } from './answer/finish.ts';
+import { decodeUsage, encodeUsage } from './answer/usage.ts';
 import { decodeInBandError } from './error.ts';
-import { decodeFinishWord } from './finish.ts';
-import { encodeRequest } from './request.ts';
-import { decodeUsage, encodeUsage } from './usage.ts';
+import { encodeRequest } from './request/request.ts';
 
 const target = { model: 'm', stream: true, maxOutputTokens: 64 };
 

@@ -1,16 +1,16 @@
 import type { ClientCodec, Format, ServerCodec } from '../codec.ts';
+import { decodeResponse, encodeResponse } from './answer/response.ts';
+import { ChatStreamDecoder } from './answer/stream-decode.ts';
+import { ChatStreamEncoder } from './answer/stream-encode.ts';
 import { decodeError, encodeError } from './error.ts';
-import { takesStops } from './gpt-models.ts';
 import { encodeModel, encodeModelList } from './models.ts';
-import { judgeReference } from './parts.ts';
 import { encodeRates } from './rates.ts';
 import { rephrase } from './rephrase.ts';
 import { withoutForeignSignatures } from './rephrasings/call-words.ts';
 import { refusesStops } from './rephrasings/setting-words.ts';
-import { decodeRequest, encodeRequest } from './request.ts';
-import { decodeResponse, encodeResponse } from './response.ts';
-import { ChatStreamDecoder } from './stream-decode.ts';
-import { ChatStreamEncoder } from './stream-encode.ts';
+import { takesStops } from './request/gpt-models.ts';
+import { judgeReference } from './request/parts.ts';
+import { decodeRequest, encodeRequest } from './request/request.ts';
 import { FORMAT } from './wire.ts';
 
 const server: ServerCodec = {

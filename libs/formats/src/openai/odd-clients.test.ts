@@ -2,7 +2,7 @@ import type { InferenceRequest, MediaPart, Message } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../test-refusal.ts';
 import { encodeModel, encodeModelList } from './models.ts';
-import { decodeRequest, encodeRequest } from './request.ts';
+import { decodeRequest, encodeRequest } from './request/request.ts';
 
 const user = { role: 'user', content: 'Hello' };
 

@@ -6,9 +6,9 @@ import {
   type JsonObject,
 } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { decodeResponse } from './answer/response.ts';
+import { ChatStreamDecoder } from './answer/stream-decode.ts';
 import { decodeError, decodeInBandError } from './error.ts';
-import { decodeResponse } from './response.ts';
-import { ChatStreamDecoder } from './stream-decode.ts';
 
 const context = { id: 'g1', createdAt: 1000, model: 'm' };
 

@@ -24,7 +24,7 @@ import {
   withSoleFunction,
 } from './rephrasings/setting-words.ts';
 import { withSingleCalls } from './rephrasings/single-calls.ts';
-import { withTextFiles } from './text-files.ts';
+import { withTextFiles } from './request/text-files.ts';
 
 /** Rewrites the body. Absent if the refusal is about something else, or the body has nothing of the kind. */
 type Rephrasing = (body: JsonObject, refusal: string) => JsonObject | undefined;

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { unsignedCall } from '../../calls/unsigned-call.ts';
 import { objectOf } from '../../json/json-object.ts';
 import { mediaLabel } from '../../media/media-label.ts';
-import { detailsField } from '../reasoning-details.ts';
+import { detailsField } from '../answer/reasoning-details.ts';
 import { eachMessage } from './message-words.ts';
 import { saysUnknown } from './setting-words.ts';
 

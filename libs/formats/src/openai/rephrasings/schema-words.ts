@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { objectOf } from '../../json/json-object.ts';
-import { eachSchema, toldKeyword } from '../schema-walk.ts';
+import { eachSchema, toldKeyword } from '../request/schema-walk.ts';
 
 /** Changes a schema. One that needs no change stays the same object. */
 type Change = (schema: JsonObject) => JsonObject;
