@@ -13,7 +13,7 @@ const tooLarge = {
 };
 const spent = { error_code: 'contract_spend_limit_reached' };
 
-/** What the server answers to each of its models, in its own dialect. */
+/** What the server answers below the path of each pool, in the pool's dialect. */
 const refusals: Readonly<Record<string, { status: number; error: object }>> = {
   large: { status: 400, error: { type: 'invalid_request_error', message: 'too wide', details: tooLarge } },
   spent: { status: 429, error: { type: 'rate_limit_error', message: 'limit of acct', details: spent } },
@@ -22,7 +22,6 @@ const refusals: Readonly<Record<string, { status: number; error: object }>> = {
 
 const server = createServer((request, response) => {
   request.resume();
-  // The backend's name of a model is the last part of its server's address, so no body needs to be read.
   const { status, error } = refusals[request.url?.split('/')[1] ?? ''] ?? { status: 404, error: {} };
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ type: 'error', error }));

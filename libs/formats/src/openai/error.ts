@@ -200,6 +200,6 @@ function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInf
   if (isFilter(found.code) || isFilter(found.type)) return { ...detail, detail: 'content-filtered' };
   if (found.code === 'model_not_found') return { ...detail, kind: 'not-found', detail: 'model-not-found' };
   const { code } = found;
-  const own = code !== undefined && isWord.test(code) && words[kind].code === null ? { code } : {};
+  const own = code !== undefined && isWord.test(code) ? { code } : {};
   return { ...markOverload(detail, code, found.type, message), ...extend(FORMAT, own) };
 }
