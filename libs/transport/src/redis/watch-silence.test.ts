@@ -74,4 +74,32 @@ describe('a command that Redis takes slowly', () => {
     await look(20);
     await refused;
   });
+
+  it('is waited for while it may be in the kernels of both ends, a second for each megabyte', async () => {
+    allowed = 0;
+    const answer = client.set('long', 'x'.repeat(portion / 8));
+    answer.catch(() => undefined);
+    await look(20);
+    expect(client.status).toBe('ready');
+    allowed = Number.POSITIVE_INFINITY;
+    resume();
+    expect(await answer).toBe('OK');
+  });
+
+  it('is given up when nothing of it can be in the kernels any more', async () => {
+    allowed = 0;
+    const refused = expect(client.set('long', 'x'.repeat(portion / 8))).rejects.toThrow();
+    await look(40);
+    await refused;
+  });
+
+  it('is given up when only our own side goes on: more commands do not show that Redis takes them', async () => {
+    allowed = 0;
+    const refused = expect(client.set('long', 'x'.repeat(4 * portion))).rejects.toThrow();
+    for (let more = 0; more < 120; more += 1) {
+      client.set('more', 'x'.repeat(1_000)).catch(() => undefined);
+      await look(1);
+    }
+    await refused;
+  });
 });
