@@ -224,12 +224,21 @@ describe('kept frames', () => {
     for (let index = 0; index < 6; index += 1) {
       frames.write(text(large));
       frames.takeFrame();
-      expect(frames.keptBytes).toBeLessThanOrEqual(keptLimitBytes);
+      expect(frames.keptBytes).toBeLessThanOrEqual(keptLimitBytes + large.length);
     }
-    expect(frames.framesFrom(0, unlimited)).toBeUndefined();
-    expect(sequences(frames.framesFrom(3, unlimited))).toEqual([3, 4, 5]);
+    expect(frames.framesFrom(1, unlimited)).toBeUndefined();
+    expect(sequences(frames.framesFrom(2, unlimited))).toEqual([2, 3, 4, 5]);
     frames.write(text('y'.repeat(keptLimitBytes * 2)));
     frames.takeFrame();
     expect(sequences(frames.framesFrom(6, unlimited))).toEqual([6]);
+  });
+
+  it('stay until as much has followed: a large frame is kept with the end of its answer', () => {
+    const { frames } = create();
+    frames.write(text('y'.repeat(keptLimitBytes * 2)));
+    frames.takeFrame();
+    frames.write(finish);
+    frames.takeFrame();
+    expect(sequences(frames.framesFrom(0, unlimited))).toEqual([0, 1]);
   });
 });

@@ -2,7 +2,10 @@ import { type ErrorEvent, type GenerationEvent, isTerminal } from '@sluice/canon
 import type { Due, Seat, TransientSet } from '@sluice/runtime';
 import { type Attempt, encodeFrame } from './frame.ts';
 
-/** Bytes of frames that are kept per generation for resends. Beyond that, the oldest are dropped. */
+/**
+ * Bytes of frames that are kept per generation for resends, without the oldest frame. Beyond that, it is dropped: a frame
+ * is kept until as much has followed it, since the larger it is, the longer it may be on its way.
+ */
 export const keptLimitBytes = 4 * 1024 * 1024;
 
 /**
@@ -96,7 +99,7 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
     this.kept.push(text);
     this.keptBytes += text.length;
     // A part spread over frames is kept: it is likely to be asked for again, and would have to be generated anew.
-    while (!belongsToLast && this.keptBytes > keptLimitBytes && this.kept.length > 1) this.dropOldest();
+    while (!belongsToLast && this.keptBytes - (this.kept[0]?.length ?? 0) > keptLimitBytes) this.dropOldest();
     return text;
   }
 
