@@ -11,6 +11,8 @@ export class Outbox {
   /** Frames that the ingress asked for, by attempt. */
   asked = new Map<string, Gone>();
   isScheduled = false;
+  /** The positions that Redis has not answered, in the order in which they were sent. */
+  readonly unanswered = new Set<{ readonly sentAt: number }>();
   /** When a message first had no receiver; absent while the ingress listens. */
   missedAt: number | undefined;
   /** Whether the ingress showed no sign of life at the end of the last round of heartbeats, although somebody listens. */

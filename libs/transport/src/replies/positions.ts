@@ -12,6 +12,8 @@ const keepLimitMs = 60_000;
  * time, also in a Redis that restarted empty.
  */
 const missLimitMs = 3_000;
+/** Redis is behind with our messages if it has not answered a position for so long. */
+const behindAfterMs = 1_000;
 
 /** What the positions of attempts are told with. */
 export interface PositionServices {
@@ -41,6 +43,21 @@ export class Positions {
     this.services = services;
     this.attempts = attempts;
     this.outboxes = outboxes;
+  }
+
+  /**
+   * Whether much is still on its way to Redis for this ingress. Positions go behind all that was published before, so what
+   * lies before the first unanswered one may not have arrived.
+   */
+  isBehind({ unanswered }: Outbox): boolean {
+    const [oldest] = unanswered;
+    return oldest !== undefined && this.services.now() - oldest.sentAt > behindAfterMs;
+  }
+
+  /** Makes the next heartbeat tell the position of an attempt, even if it was told before. */
+  retell(attempt: AttemptFrames): void {
+    attempt.toldNext = -1;
+    this.attempts.moved(attempt);
   }
 
   /** One heartbeat. The last of a round also forgets what has been kept for too long, and looks for dead ingresses. */
@@ -93,11 +110,14 @@ export class Positions {
 
   /** Publishes positions, and sees whether their ingress listens. */
   private async publish(ingress: string, running: readonly Running[]): Promise<number | undefined> {
-    const { bus, worker, onPublished } = this.services;
+    const { bus, worker, now, onPublished } = this.services;
     const text = encodeBatch({ worker, running });
     onPublished?.({ frames: 0, bytes: text.length });
     const outbox = this.outboxes.of(ingress);
+    const position = { sentAt: now() };
+    outbox.unanswered.add(position);
     const receivers = await bus.publish(replyChannel(ingress), text).catch(() => undefined);
+    outbox.unanswered.delete(position);
     if (receivers === undefined) this.untell(ingress);
     else if (receivers === 0) this.missed(ingress, outbox);
     else outbox.missedAt = undefined;
@@ -107,9 +127,7 @@ export class Positions {
   /** Positions count as not told, so the next heartbeat repeats them. */
   private untell(ingress: string): void {
     for (const attempt of this.attempts.values()) {
-      if (attempt.ingress !== ingress) continue;
-      attempt.toldNext = -1;
-      this.attempts.moved(attempt);
+      if (attempt.ingress === ingress) this.retell(attempt);
     }
   }
 

@@ -311,6 +311,28 @@ describe('frames that are asked for again', () => {
     expect(told()).toEqual([{ ...position, gone: [{ ...r2, from: 0 }] }]);
   });
 
+  it('are not sent while Redis is behind, since they may be on their way: their ingress asks again', async () => {
+    const { bus, publisher, open, endTurn, told, advance } = await createBench();
+    open().write(text('large'));
+    await endTurn();
+    const { publish } = bus;
+    const answer = Promise.withResolvers<number>();
+    vi.spyOn(bus, 'publish').mockReturnValueOnce(answer.promise).mockImplementation(publish);
+    await advance(2_000);
+    told();
+    publisher.resend(r1, 0, 'mine');
+    await endTurn();
+    expect(told()).toEqual([]);
+    await advance(500);
+    const position = { worker: 'w', claims: [], frames: [], running: [{ ...r1, next: 1 }], gone: [] };
+    expect(told()).toEqual([position]);
+    answer.resolve(1);
+    await endTurn();
+    publisher.resend(r1, 0, 'mine');
+    await endTurn();
+    expect(told()[0]?.frames.map(({ sequence }) => sequence)).toEqual([0]);
+  });
+
   it('are reported as gone if they are unknown, acknowledged or too many', async () => {
     const { publisher, open, endTurn, told } = await createBench();
     const writer = open();

@@ -31,7 +31,10 @@ export interface ReplyPublisher {
   open(attempt: Attempt & { replyTo: string }, isAnnounced?: boolean): ReplyWriter | undefined;
   /** Whether the attempt runs or its frames are kept here. */
   has(attempt: Attempt): boolean;
-  /** Publishes kept frames again, with the position of the attempt, or tells `ingress` that they are gone. */
+  /**
+   * Publishes kept frames again, with the position of the attempt, or tells `ingress` that they are gone. While Redis is
+   * behind with our messages, the next heartbeat tells the position, and the ingress asks again.
+   */
   resend(attempt: Attempt, from: number, ingress: string): void;
   /** Drops the frames below `sequence`, which have arrived. */
   acknowledge(attempt: Attempt, sequence: number): void;
@@ -170,7 +173,7 @@ class BatchingPublisher implements ReplyPublisher {
     const packer = new BatchPacker(this.options.worker, claims, (text, frames) => {
       this.post(outbox.ingress, text, frames);
     });
-    const { found, gone } = this.repeat(asked, packer);
+    const { found, gone } = this.repeat(asked, packer, this.positions.isBehind(outbox));
     for (const attempt of dirty) {
       for (let text = attempt.takeFrame(); text !== undefined; text = attempt.takeFrame()) packer.add(text);
       if (attempt.isEnded) attempt.finishedAt = this.options.now();
@@ -181,23 +184,33 @@ class BatchingPublisher implements ReplyPublisher {
     for (const attempt of opened) attempt.announce();
   }
 
-  /** Adds the frames that were asked for, and returns their attempts, and the questions about frames no longer kept. */
+  /**
+   * Adds the frames that were asked for, unless Redis is behind, and returns their attempts, and the questions about
+   * frames no longer kept.
+   */
   private repeat(
     asked: ReadonlyMap<string, Gone>,
     packer: BatchPacker,
+    isBehind: boolean,
   ): { found: AttemptFrames[]; gone: Gone[] } {
     const found: AttemptFrames[] = [];
     const gone: Gone[] = [];
     let room = resendLimitOfAllBytes;
     for (const question of asked.values()) {
       const attempt = this.attempts.get(question);
+      if (attempt?.finishedAt !== undefined) attempt.finishedAt = this.options.now();
+      // What is asked for is probably among what is on its way. The next heartbeat goes behind that, and the ingress asks
+      // again for what it misses by then.
+      if (attempt && isBehind) {
+        this.positions.retell(attempt);
+        continue;
+      }
       const texts = attempt?.framesFrom(question.from, Math.min(resendLimitBytes, room));
       if (!attempt || !texts) {
         gone.push(question);
         continue;
       }
       found.push(attempt);
-      if (attempt.finishedAt !== undefined) attempt.finishedAt = this.options.now();
       for (const text of room > 0 ? texts : []) {
         room -= text.length;
         packer.add(text);
