@@ -1,14 +1,21 @@
 import { ask, type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ingressKey } from '../names.ts';
-import { openRedis, type RedisClient } from '../redis/connection.ts';
+import { connected, openRedis, type RedisClient } from '../redis/connection.ts';
 import { announceIngress, isIngressAlive } from './ingress-presence.ts';
+
+/** A connection that takes commands. */
+async function open(url: string): Promise<RedisClient> {
+  const client = openRedis(url, { profile: 'command', name: 'process', onError: () => undefined });
+  await connected(client, AbortSignal.timeout(10_000));
+  return client;
+}
 
 let server: OwnTestRedis;
 let redis: RedisClient;
 beforeAll(async () => {
   server = await startOwnRedis();
-  redis = openRedis(server.url, { profile: 'command', name: 'process', onError: () => undefined });
+  redis = await open(server.url);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -105,7 +112,7 @@ describe('in a Redis that is full, the sign of life of an ingress', () => {
 
 it('an ingress that Redis refuses for another reason does not start', async () => {
   await using server = await startOwnRedis();
-  const redis = openRedis(server.url, { profile: 'command', name: 'process', onError: () => undefined });
+  const redis = await open(server.url);
   await ask(server.port, 'ACL', 'SETUSER', 'default', '-set');
   await expect(announceIngress(redis, 'mine')).rejects.toThrow('NOPERM');
   redis.disconnect();
