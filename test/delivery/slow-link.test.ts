@@ -1,9 +1,9 @@
 import { referenceText } from '@sluice/engines';
-import { startOwnRedis, until } from '@sluice/testing';
+import { startOwnRedis, startProcess, until } from '@sluice/testing';
 import { expect, test } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../faults/installation/tcp-proxy.ts';
 import { call } from '../support/call.ts';
-import { startChatGateway } from '../support/chat-gateway.ts';
+import { type ChatGateway, startChatGateway } from '../support/chat-gateway.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 
 /** Some four seconds for twelve megabytes. A worker that says nothing for two of them counts as lost. */
@@ -45,41 +45,55 @@ test('a prompt that is long on its way to its worker is generated once', async (
   }
 });
 
+/** Asks for a large answer while a small one is in the midst, and expects both whole, each from one question. */
+async function askForMuchBesideLittle({ gateway, server }: ChatGateway, baseUrl: string): Promise<void> {
+  const arrived = Promise.withResolvers<void>();
+  let asked = 0;
+  server.answerWith(async (exchange) => {
+    asked += 1;
+    if (JSON.stringify(exchange.request.body).includes('much')) await exchange.text('x'.repeat(characters));
+    else {
+      await exchange.text('first ');
+      await arrived.promise;
+      await exchange.text('last');
+    }
+    await exchange.finish('stop');
+  });
+  const ask = (prompt: string) =>
+    call({ baseUrl, apiKey: gateway.apiKey, model: 'chat', format: 'openai', prompt, stream: true });
+  const beside = ask('little');
+  await until(() => asked === 1);
+  const large = await ask('much').finally(arrived.resolve);
+  expect([large.text.length, large.isComplete]).toEqual([characters, true]);
+  expect(await beside).toMatchObject({ text: 'first last', isComplete: true });
+  expect(asked).toBe(2);
+}
+
 test('a part of an answer that is long on its way does not make its worker seem lost', async () => {
   const chat = await startChatGateway();
-  const { gateway, server } = chat;
-  const proxy = await startFaultProxy(Number(new URL(gateway.redisUrl).port));
+  const proxy = await startFaultProxy(Number(new URL(chat.gateway.redisUrl).port));
   try {
-    await startWorkerBehind(proxy, gateway);
+    await startWorkerBehind(proxy, chat.gateway);
     await proxy.set(slow);
-    const arrived = Promise.withResolvers<void>();
-    let asked = 0;
-    server.answerWith(async (exchange) => {
-      asked += 1;
-      if (JSON.stringify(exchange.request.body).includes('much')) await exchange.text('x'.repeat(characters));
-      else {
-        await exchange.text('first ');
-        await arrived.promise;
-        await exchange.text('last');
-      }
-      await exchange.finish('stop');
-    });
-    const ask = (prompt: string) =>
-      call({
-        baseUrl: gateway.baseUrl,
-        apiKey: gateway.apiKey,
-        model: 'chat',
-        format: 'openai',
-        prompt,
-        stream: true,
-      });
-    const beside = ask('little');
-    await until(() => asked === 1);
-    const large = await ask('much').finally(arrived.resolve);
-    expect([large.text.length, large.isComplete]).toEqual([characters, true]);
-    expect(await beside).toMatchObject({ text: 'first last', isComplete: true });
-    expect(asked).toBe(2);
+    await askForMuchBesideLittle(chat, chat.gateway.baseUrl);
   } finally {
+    await proxy.stop();
+    await chat.stop();
+  }
+});
+
+test('nor does one that is long on its way to its ingress make all workers seem lost there', async () => {
+  const chat = await startChatGateway();
+  const proxy = await startFaultProxy(Number(new URL(chat.gateway.redisUrl).port));
+  const SLUICE_REDIS_URL = `redis://127.0.0.1:${proxy.port}`;
+  const ingress = await startProcess('apps/ingress/src/main.ts', {
+    environment: { ...chat.gateway.environment, SLUICE_REDIS_URL },
+  });
+  try {
+    await proxy.set(slow);
+    await askForMuchBesideLittle(chat, `http://127.0.0.1:${ingress.ready.port}`);
+  } finally {
+    await ingress.stop();
     await proxy.stop();
     await chat.stop();
   }
