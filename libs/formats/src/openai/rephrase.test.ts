@@ -266,7 +266,13 @@ test('a tokenizer that accepts ids of nine characters gets the same one for the 
   expect(said(refusal, messages)).toBeUndefined();
 });
 
-test.each(['messages[2].tool_calls[0].id', 'messages[3].tool_call_id'])(
+test.each(['call_D681PevKs', 'D681PevKs_2', 'D681Pev', ''])('an id that it does not accept: %s', (id) => {
+  const refusal = 'Tool call ids should be of length 9';
+  const [result] = said(refusal, [{ role: 'tool', tool_call_id: id, content: 'a' }]) as JsonObject[];
+  expect(result?.tool_call_id).toMatch(/^[a-f0-9]{9}$/);
+});
+
+test.each(['messages[2].tool_calls[0].id', 'messages[2].tool_calls[12].id', 'messages[3].tool_call_id'])(
   'a server that takes no id of more than 40 characters gets a hash of it, for call and result: %s',
   (place) => {
     const refusal = `Invalid '${place}': string too long. Expected a string with maximum length 40, but got a string with length 46 instead.`;
@@ -288,12 +294,21 @@ test.each(['messages[2].tool_calls[0].id', 'messages[3].tool_call_id'])(
 test('images of a result stay with their call when it gets another id', () => {
   const refusal = 'Tool call id was toolu_1 but must be a-z, A-Z, 0-9, with a length of 9.';
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
-  const messages = said(refusal, [
+  const label = { type: 'text', text: 'Output of tool call toolu_1:' };
+  const others = [
+    { role: 'user', content: label.text },
+    { role: 'user', content: [image, 'odd', { type: 'text', text: 'Hi' }] },
+    { role: 'assistant', content: [label] },
+  ];
+  const asked = [
     { role: 'tool', tool_call_id: 'toolu_1', content: '' },
-    { role: 'user', content: [{ type: 'text', text: 'Output of tool call toolu_1:' }, image] },
-  ]) as JsonObject[];
+    { role: 'user', content: [label, image] },
+    ...others,
+  ];
+  const messages = said(refusal, asked) as JsonObject[];
   const text = `Output of tool call ${messages[0]?.tool_call_id}:`;
   expect(messages[1]).toEqual({ role: 'user', content: [{ type: 'text', text }, image] });
+  expect(messages.slice(2)).toEqual(others);
 });
 
 const bareCall = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
@@ -320,6 +335,7 @@ test('nor the sealed thoughts of a router', () => {
   const answer = { role: 'assistant', content: null, tool_calls: [bareCall] };
   const sealed = [{ type: 'reasoning.encrypted', data: 's' }];
   expect(said(refusal, [{ ...answer, reasoning_details: sealed }])).toEqual([answer]);
+  expect(said('reasoning_details are too long', [{ ...answer, reasoning_details: sealed }])).toBeUndefined();
 });
 
 test('a server of Gemini that misses signatures gets Google’s own for calls of other models', () => {
@@ -337,20 +353,22 @@ test('a server of Gemini that misses signatures gets Google’s own for calls of
   expect(said(refusal, messages as Json[])).toBeUndefined();
 });
 
-test.each(['Corrupted thought signature.', 'messages.1.content.0: Invalid `signature` in `thinking` block'])(
-  'a server that refuses what another one signed gets none of it: %s',
-  (refusal) => {
-    const amended = (messages: Json) => openai.client.servers.amend?.({ messages }, refusal)?.messages;
-    const call = (signature: string) => ({ ...bareCall, extra_content: signed(signature) });
-    const answer = (...calls: JsonObject[]) => ({ role: 'assistant', content: null, tool_calls: calls });
-    const skipped = [answer(call('skip_thought_signature_validator'), bareCall)];
-    const sealed = [{ type: 'reasoning.encrypted', data: 's' }];
-    expect(amended([{ ...answer(call('s'), bareCall), reasoning_details: sealed }])).toEqual(skipped);
-    expect(amended(skipped)).toEqual([answer(bareCall, bareCall)]);
-    expect(amended([answer(bareCall, bareCall)])).toBeUndefined();
-    expect(openai.client.servers.amend?.({ messages: skipped }, 'Invalid value')).toBeUndefined();
-  },
-);
+test.each([
+  'Corrupted thought signature.',
+  'Invalid thought_signature',
+  'messages.1.content.0: Invalid `signature` in `thinking` block',
+  'messages.1.content.0: Invalid signature in thinking block',
+])('a server that refuses what another one signed gets none of it: %s', (refusal) => {
+  const amended = (messages: Json) => openai.client.servers.amend?.({ messages }, refusal)?.messages;
+  const call = (signature: string) => ({ ...bareCall, extra_content: signed(signature) });
+  const answer = (...calls: JsonObject[]) => ({ role: 'assistant', content: null, tool_calls: calls });
+  const skipped = [answer(call('skip_thought_signature_validator'), bareCall)];
+  const sealed = [{ type: 'reasoning.encrypted', data: 's' }];
+  expect(amended([{ ...answer(call('s'), bareCall), reasoning_details: sealed }])).toEqual(skipped);
+  expect(amended(skipped)).toEqual([answer(bareCall, bareCall)]);
+  expect(amended([answer(bareCall, bareCall)])).toBeUndefined();
+  expect(openai.client.servers.amend?.({ messages: skipped }, 'Invalid value')).toBeUndefined();
+});
 
 test('a server that misses thinking gets some in every answer, and no null text beside it', () => {
   const refusal = 'The `reasoning_content` in the thinking mode must be passed back to the API.';
@@ -713,10 +731,18 @@ test('a template of gpt-oss gets what precedes a call at the end of the thoughts
     { type: 'text', text: 'Let me' },
     { type: 'text', text: 'see.' },
   ];
+  const picture = { type: 'image_url', image_url: { url: 'data:,' } };
   const silent = [
     { ...thought, content: null, ...calls },
+    { ...thought, content: '', ...calls },
+    { ...thought, content: [picture], ...calls },
+    { ...thought, content: [...parts, picture], ...calls },
+    { ...thought, content: [{ type: 'refusal', text: 'No.' }], ...calls },
     { role: 'assistant', content: 'Let me see.', ...calls },
+    { role: 'assistant', reasoning: '', content: 'Let me see.', ...calls },
     { ...thought, content: 'Done.' },
+    { ...thought, content: 'Done.', tool_calls: [] },
+    { ...thought, role: 'user', content: 'Hi', ...calls },
   ];
   const joined = 'Hm.\n\nLet me see.';
   expect(
@@ -731,8 +757,7 @@ test('a template of gpt-oss gets what precedes a call at the end of the thoughts
     ...silent,
   ]);
   expect(said(refusal, silent)).toBeUndefined();
-  const picture = { type: 'image_url', image_url: { url: 'data:,' } };
-  expect(said(refusal, [{ ...thought, content: [picture], ...calls }])).toBeUndefined();
+  expect(said('The content is odd', [{ ...thought, content: 'Let me see.', ...calls }])).toBeUndefined();
 });
 
 test.each([
