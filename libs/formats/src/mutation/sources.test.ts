@@ -11,8 +11,10 @@ test('mutants are made of production code, never of tests or of files that only 
   const files = sourcesOf(root, 'openai');
   expect(files).toContain('src/openai/answer/stream-encode.ts');
   expect(files.filter((file) => /\.test\.ts$|index\.ts$|document\.ts$/.test(file))).toEqual([]);
-  expect(sourcesOf(root, 'shared')).toContain('src/sse.ts');
-  expect(sourcesOf(root, 'shared')).not.toContain('src/golden-run.ts');
+  const shared = sourcesOf(root, 'shared');
+  expect(shared).toContain('src/sse.ts');
+  expect(shared).toContain('src/calls/argument-scanner.ts');
+  expect(shared.filter((file) => /golden-run\.ts$|\/(?:openai|matrix)\//.test(file))).toEqual([]);
 });
 
 test('a mutant is noticed by a wrong answer, by a throw and by a rejection', async () => {

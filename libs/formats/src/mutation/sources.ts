@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { formats } from '../registry.ts';
 
 /** Files that only assemble others, hold types, or serve the tests. */
 const leftOut: Readonly<Record<string, readonly string[]>> = {
@@ -15,12 +16,23 @@ const leftOut: Readonly<Record<string, readonly string[]>> = {
 };
 const assembling: readonly string[] = ['document.ts', 'index.ts'];
 
-/** The files anywhere in a folder below `src`, relative to the package. `shared` means the files directly in `src`. */
+/** Folders below `src` that hold no codecs. */
+const tools: readonly string[] = ['bench', 'compatibility', 'corpus', 'matrix', 'mutation'];
+
+/**
+ * The files anywhere in a folder below `src`, relative to the package. `shared` means those that belong neither to a
+ * format nor to the tools.
+ */
 export function filesOf(root: string, folder: string): string[] {
-  const isShared = folder === 'shared';
-  const place = isShared ? 'src' : `src/${folder}`;
-  const names = readdirSync(join(root, place), { recursive: !isShared, encoding: 'utf8' });
-  return names.map((name) => `${place}/${name}`);
+  if (folder !== 'shared') return filesIn(root, `src/${folder}`);
+  const others = [...tools, ...formats.map(({ server }) => server.format)].map((other) => `src/${other}/`);
+  return filesIn(root, 'src').filter((file) => !others.some((other) => file.startsWith(other)));
+}
+
+function filesIn(root: string, place: string): string[] {
+  return readdirSync(join(root, place), { recursive: true, encoding: 'utf8' }).map(
+    (name) => `${place}/${name}`,
+  );
 }
 
 /** Those of them that are production code and do not only assemble others. */
