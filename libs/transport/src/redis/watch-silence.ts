@@ -44,7 +44,7 @@ export function watchSilence(node: Redis, limitMs: number, failsFast: boolean): 
       owed = undefined;
     }
     written = node.stream?.bytesWritten ?? 0;
-    if (node.commandQueue.length > 0) owed ??= written - answered;
+    owed = node.commandQueue.length === 0 ? undefined : (owed ?? written - answered);
     const before = kernel;
     kernel = kernelOf(node.stream);
     // What goes into a kernel that has room shows nothing.

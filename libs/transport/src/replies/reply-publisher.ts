@@ -173,7 +173,7 @@ class BatchingPublisher implements ReplyPublisher {
     const packer = new BatchPacker(this.options.worker, claims, (text, frames) => {
       this.post(outbox.ingress, text, frames);
     });
-    const { found, gone } = this.repeat(asked, packer, this.positions.isBehind(outbox));
+    const { found, gone } = this.repeat(outbox, asked, packer);
     for (const attempt of dirty) {
       for (let text = attempt.takeFrame(); text !== undefined; text = attempt.takeFrame()) packer.add(text);
       if (attempt.isEnded) attempt.finishedAt = this.options.now();
@@ -189,9 +189,9 @@ class BatchingPublisher implements ReplyPublisher {
    * frames no longer kept.
    */
   private repeat(
+    outbox: Outbox,
     asked: ReadonlyMap<string, Gone>,
     packer: BatchPacker,
-    isBehind: boolean,
   ): { found: AttemptFrames[]; gone: Gone[] } {
     const found: AttemptFrames[] = [];
     const gone: Gone[] = [];
@@ -201,7 +201,7 @@ class BatchingPublisher implements ReplyPublisher {
       if (attempt?.finishedAt !== undefined) attempt.finishedAt = this.options.now();
       // What is asked for is probably among what is on its way. The next heartbeat goes behind that, and the ingress asks
       // again for what it misses by then.
-      if (attempt && isBehind) {
+      if (attempt && this.positions.isBehind(outbox)) {
         this.positions.retell(attempt);
         continue;
       }

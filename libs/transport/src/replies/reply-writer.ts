@@ -3,8 +3,8 @@ import type { Due, Seat, TransientSet } from '@sluice/runtime';
 import { type Attempt, encodeFrame } from './frame.ts';
 
 /**
- * Bytes of frames that are kept per generation for resends, without the oldest frame. Beyond that, it is dropped: a frame
- * is kept until as much has followed it, since the larger it is, the longer it may be on its way.
+ * Bytes of frames after which the oldest is no longer kept for resends, per generation. Its own bytes do not count: the
+ * larger it is, the longer it may be on its way.
  */
 export const keptLimitBytes = 4 * 1024 * 1024;
 
