@@ -45,13 +45,18 @@ test('a prompt that is long on its way to its worker is generated once', async (
   }
 });
 
-/** Asks for a large answer while a small one is in the midst, and expects both whole, each from one question. */
+/**
+ * Asks for a large answer while a small one is in the midst, and then again and again for further ones until the large
+ * one has arrived. Expects all to be whole, each from one question.
+ */
 async function askForMuchBesideLittle({ gateway, server }: ChatGateway, baseUrl: string): Promise<void> {
   const arrived = Promise.withResolvers<void>();
   let asked = 0;
   server.answerWith(async (exchange) => {
     asked += 1;
-    if (JSON.stringify(exchange.request.body).includes('much')) await exchange.text('x'.repeat(characters));
+    const prompt = JSON.stringify(exchange.request.body);
+    if (prompt.includes('much')) await exchange.text('x'.repeat(characters));
+    else if (prompt.includes('further')) await exchange.text('one more');
     else {
       await exchange.text('first ');
       await arrived.promise;
@@ -63,10 +68,17 @@ async function askForMuchBesideLittle({ gateway, server }: ChatGateway, baseUrl:
     call({ baseUrl, apiKey: gateway.apiKey, model: 'chat', format: 'openai', prompt, stream: true });
   const beside = ask('little');
   await until(() => asked === 1);
-  const large = await ask('much').finally(arrived.resolve);
+  const further: ReturnType<typeof ask>[] = [];
+  const asking = setInterval(() => further.push(ask('further')), 500);
+  const large = await ask('much').finally(() => {
+    clearInterval(asking);
+    arrived.resolve();
+  });
   expect([large.text.length, large.isComplete]).toEqual([characters, true]);
   expect(await beside).toMatchObject({ text: 'first last', isComplete: true });
-  expect(asked).toBe(2);
+  for (const answer of await Promise.all(further))
+    expect(answer).toMatchObject({ status: 200, text: 'one more', isComplete: true });
+  expect(asked).toBe(2 + further.length);
 }
 
 test('a part of an answer that is long on its way does not make its worker seem lost', async () => {

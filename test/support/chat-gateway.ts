@@ -30,7 +30,7 @@ export async function startChatGateway(environment: Record<string, string> = {})
     },
   });
   const redis = new Redis(gateway.redisUrl);
-  await gateway.cli('limits', 'set', '--tenant', 'tests', 'token-budget=1000000');
+  await gateway.cli('limits', 'set', '--tenant', 'tests', 'token-budget=100000000');
   return {
     server,
     gateway,

@@ -22,7 +22,7 @@ import {
   systemClock,
 } from '@sluice/runtime';
 import { createKeyStore, type KeyStore } from '@sluice/tenancy';
-import { hearsReplies, type Links, openLinks, printableAddress } from '@sluice/transport';
+import { type Links, openLinks, printableAddress, repliesReach } from '@sluice/transport';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment, portsOf } from './config.ts';
@@ -99,7 +99,7 @@ export async function startIngress(environment: Environment): Promise<void> {
       const reasons: string[] = [];
       if (lifecycle.draining.aborted) reasons.push('draining');
       if (!links.isUp()) reasons.push('redis does not serve');
-      if (!hearsReplies(links, ingress)) reasons.push('the reply subscription is down');
+      if (!repliesReach(links, ingress)) reasons.push('the reply subscription is down');
       return { ready: reasons.length === 0, reasons };
     },
   });
@@ -125,7 +125,7 @@ async function connect({ config, ingress, logger, lifecycle, metrics }: IngressP
     onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
   });
   lifecycle.onDrain('redis', async () => links.close());
-  metrics.redisUp.readFrom(() => (links.isUp() && links.bus.isUp() ? 1 : 0));
+  metrics.redisUp.readFrom(() => (links.isUp() && links.bus.isReached() ? 1 : 0));
   return links;
 }
 

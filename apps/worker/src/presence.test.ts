@@ -21,6 +21,7 @@ it('offers no slots once it takes no further jobs, and is gone with its last wor
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => true,
+    isReached: () => true,
     canPublish: () => true,
   };
   // All that it asks of a pool.
@@ -41,7 +42,7 @@ it('offers no slots once it takes no further jobs, and is gone with its last wor
 /** A bus that publishes this way while it is up, and hears nothing. */
 function busOf(publish: Bus['publish'], isUp: () => boolean): Bus {
   return {
-    ...{ publish, isUp, canPublish: isUp },
+    ...{ publish, isUp, isReached: isUp, canPublish: isUp },
     post: () => undefined,
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
@@ -76,6 +77,7 @@ it('does not hold up the end of its worker when Redis takes the news and never a
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => true,
+    isReached: () => true,
     canPublish: () => true,
   };
   const presence = new Presence({ bus, signs: bus, worker: 'w', pools: [], clock: systemClock });
@@ -93,6 +95,7 @@ it('shows that it lives past the frames, but leaves behind them, and not while n
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => true,
+    isReached: () => true,
     canPublish: () => canSendFrames || name === 'signs',
   });
   const options = { worker: 'w', pools: [], clock: systemClock };
@@ -115,6 +118,7 @@ it('is not announced while no sign of life can be sent', async () => {
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => true,
+    isReached: () => true,
     canPublish: () => name !== 'signs',
   });
   const options = { worker: 'w', pools: [], clock: systemClock };

@@ -3,7 +3,7 @@ import type { RedisClient } from './redis/connection.ts';
 import type { QuietLine } from './redis/quiet-line.ts';
 import { openClusterSubscriptions } from './subscriptions/cluster-subscriptions.ts';
 import { openServerSubscriptions } from './subscriptions/server-subscriptions.ts';
-import { askForSigns } from './subscriptions/signs-of-life.ts';
+import { askForSigns, type SignsOfLife } from './subscriptions/signs-of-life.ts';
 
 /**
  * Pub/sub over one command and one subscriber connection. In a cluster it is sharded pub/sub, so that a message visits
@@ -29,6 +29,11 @@ export interface Bus {
    * connected, the subscription stands, and Redis answers. In a cluster, some channels may be up while others are not.
    */
   isUp(channel?: string): boolean;
+  /**
+   * Whether they will reach us, be it late: as `isUp`, but instead of an answer it is enough that Redis goes on sending,
+   * since the answer may stand behind large messages on a slow link.
+   */
+  isReached(channel?: string): boolean;
   /** Whether a message would be sent at once. */
   canPublish(): boolean;
 }
@@ -65,8 +70,13 @@ export function createBus(
       ? openClusterSubscriptions(subscriber, events)
       : openServerSubscriptions(subscriber, events);
   // A bus that only publishes has no subscriber of its own.
-  const isAnswered = subscriber === commands ? () => true : askForSigns(subscriber, () => listeners.keys());
-  const hears = (channel: string): boolean => subscriptions.isUp(channel) && isAnswered(channel);
+  const signs = subscriber === commands ? noSigns : askForSigns(subscriber, () => listeners.keys());
+  /** Whether the subscription of this channel, or those of all, stand, and Redis shows this sign of life for each. */
+  const stands = (channel: string | undefined, isShown: SignsOfLife['isAnswered']): boolean =>
+    subscriber.status === 'ready' &&
+    (channel === undefined ? [...listeners.keys()] : [channel + scope]).every(
+      (name) => subscriptions.isUp(name) && isShown(name),
+    );
 
   const publish = async (channel: string, text: string): Promise<number> => {
     if (line) return line.publish(channel + scope, text);
@@ -89,12 +99,13 @@ export function createBus(
       await subscriptions.add(channel + scope);
     },
     onResubscribed: (listener) => whenResubscribed.push(listener),
-    isUp: (channel) =>
-      subscriber.status === 'ready' &&
-      (channel === undefined ? [...listeners.keys()].every(hears) : hears(channel + scope)),
+    isUp: (channel) => stands(channel, signs.isAnswered),
+    isReached: (channel) => stands(channel, signs.isSending),
     canPublish: () => (line ? line.isUp() : commands.status === 'ready'),
   };
 }
+
+const noSigns: SignsOfLife = { isAnswered: () => true, isSending: () => true };
 
 /** A suffix of channel names for a database other than 0, because Redis delivers messages across databases. */
 export function channelScope(client: RedisClient): string {

@@ -32,5 +32,6 @@ export class FakeBus implements Bus {
 
   readonly onResubscribed = (): void => undefined;
   readonly isUp = (): boolean => this.isConnected;
+  readonly isReached = this.isUp;
   readonly canPublish = (): boolean => this.isConnected;
 }

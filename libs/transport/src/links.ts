@@ -36,6 +36,8 @@ export interface Links {
    * (`CLIENT PAUSE … WRITE`, a managed failover) delivers no messages either, although it answers a subscriber's ping.
    */
   isListening(channel?: string): boolean;
+  /** Whether messages of this channel will reach us, be it late, behind large ones that are on their way. */
+  isReached(channel: string): boolean;
   /**
    * Does this for a process that starts: again and again while Redis is away, and for 5 s at most. Rejects with what
    * Redis refused, or with `unavailable`, which names the address and the reason.
@@ -141,6 +143,7 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     bus,
     isUp: () => commands.status === 'ready' && bus.canPublish() && outage === undefined,
     isListening: (channel) => bus.isUp(channel) && outage !== 'unanswered',
+    isReached: (channel) => bus.isReached(channel) && outage !== 'unanswered',
     patiently: (attempt) => whileAway(url, attempt, AbortSignal.timeout(connectLimitMs)),
     close: () => {
       roaming?.disconnect();

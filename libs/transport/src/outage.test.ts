@@ -120,10 +120,10 @@ describe('while the only Redis is away', () => {
     const { bus, subscriber } = await connections.createBus(topology.url, 'worker');
     await bus.subscribe('sluice:still', () => undefined);
     first().suspend();
-    await until(() => !bus.isUp());
+    await until(() => !bus.isUp() && !bus.isReached());
     expect(subscriber.status).toBe('ready');
     first().resume();
-    await until(() => bus.isUp());
+    await until(() => bus.isUp() && bus.isReached());
   });
 
   it('a worker waits, and takes jobs again by itself', async () => {

@@ -62,6 +62,7 @@ export const publisher: Subject = {
         subscribe: async () => undefined,
         onResubscribed: () => undefined,
         isUp: () => true,
+        isReached: () => true,
         canPublish: () => true,
       },
       worker,

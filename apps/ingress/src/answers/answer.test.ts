@@ -53,7 +53,15 @@ function createBench(
   directory.slotsOf = () => 4;
   directory.resumeOf = () => 'prefix';
   const metrics = createIngressMetrics();
-  const options = { queue, directory, metrics, now, isListening: () => true, hearsReplies: () => true };
+  const options = {
+    queue,
+    directory,
+    metrics,
+    now,
+    isListening: () => true,
+    hearsReplies: () => true,
+    repliesReach: () => true,
+  };
   const dispatcher = new Dispatcher({
     ...options,
     orders: { send: nothing },

@@ -39,6 +39,7 @@ async function ask(way: Way, codec: ServerCodec) {
     orders,
     isListening: () => true,
     hearsReplies: () => true,
+    repliesReach: () => true,
   };
   const dispatcher = new Dispatcher(options as unknown as DispatcherOptions);
   const services = {

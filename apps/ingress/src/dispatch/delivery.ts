@@ -8,6 +8,7 @@ import {
   type Links,
   presenceIntervalMs,
   publishHello,
+  repliesReach,
   subscribeNews,
   subscribeReplies,
   WorkerDirectory,
@@ -55,6 +56,7 @@ export async function openDelivery(
     now: steadyNow,
     isListening: () => links.isListening(),
     hearsReplies: () => hearsReplies(links, ingress),
+    repliesReach: () => repliesReach(links, ingress),
   });
   await subscribeReplies(bus, ingress, (batch) => dispatcher.receive(batch));
   await subscribeNews(bus, (news) => directory.receive(news));

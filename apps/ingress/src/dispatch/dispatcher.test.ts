@@ -51,6 +51,7 @@ function createBench() {
   let now = 1_000_000;
   let isListening = true;
   let hearsReplies = true;
+  let repliesReach = true;
   const queue = new MemoryQueue();
   const orders: (Order & { worker: string })[] = [];
   const delivered: GenerationEvent[] = [];
@@ -70,6 +71,7 @@ function createBench() {
     now: () => now,
     isListening: () => isListening,
     hearsReplies: () => hearsReplies,
+    repliesReach: () => repliesReach,
   });
   const plan = (changes: Partial<GenerationPlan> = {}): GenerationPlan => ({
     requestId: 'r',
@@ -117,10 +119,11 @@ function createBench() {
         dispatcher.tick();
       }
     },
-    /** Presence may be unable to reach us while replies can, but not the other way round. */
-    listen: (isUp: boolean, toReplies = isUp) => {
+    /** Presence may be unable to reach us while replies can, but not the other way round. Those may only be late. */
+    listen: (isUp: boolean, toReplies = isUp, reach = toReplies) => {
       isListening = isUp;
       hearsReplies = toReplies;
+      repliesReach = reach;
     },
   };
 }
@@ -168,6 +171,13 @@ it('an ingress whose subscription is cut for a moment refuses nothing, however l
   listen(false);
   dispatcher.checkHearing();
   advance(2_000);
+  dispatcher.checkHearing();
+});
+
+it('an ingress whose replies are merely long on their way refuses nothing', () => {
+  const { dispatcher, advance, listen } = createBench();
+  listen(false, false, true);
+  advance(10_000);
   dispatcher.checkHearing();
 });
 

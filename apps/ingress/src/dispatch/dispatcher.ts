@@ -30,6 +30,8 @@ export interface DispatcherOptions
   isListening(): boolean;
   /** Whether replies can. In a Cluster, they may have another master than the presence of workers. */
   hearsReplies(): boolean;
+  /** Whether replies will reach us, be it late, behind large ones that are on their way. */
+  repliesReach(): boolean;
 }
 
 /**
@@ -78,8 +80,8 @@ export class Dispatcher {
    * Throws `unavailable` if no reply has been able to reach us for a while: a new request would wait for its deadline.
    */
   checkHearing(): void {
-    const { now, hearsReplies } = this.options;
-    if (this.deafSince === undefined || now() - this.deafSince < deafLimitMs || hearsReplies()) return;
+    const { now, repliesReach } = this.options;
+    if (this.deafSince === undefined || now() - this.deafSince < deafLimitMs || repliesReach()) return;
     throw withoutRedis('no answer reaches the gateway at the moment');
   }
 
@@ -132,11 +134,11 @@ export class Dispatcher {
    * second.
    */
   tick(): void {
-    const { directory, now, isListening, hearsReplies } = this.options;
+    const { directory, now, isListening, hearsReplies, repliesReach } = this.options;
     directory.check(isListening());
     const at = now();
     const isHearing = hearsReplies();
-    this.deafSince = isHearing ? undefined : (this.deafSince ?? at);
+    this.deafSince = repliesReach() ? undefined : (this.deafSince ?? at);
     for (const pool of this.poolEmptySince.keys()) {
       if (directory.slotsOf(pool) > 0 || !isListening()) this.poolEmptySince.delete(pool);
     }

@@ -47,6 +47,7 @@ export async function openTestApp(redisUrl: string, { settings, models, turnMs =
     orders: { send: () => undefined },
     isListening: () => !isDeaf,
     hearsReplies: () => !isDeaf,
+    repliesReach: () => !isDeaf,
   });
   const ticker = createTicker(50, () => clock.monotonic());
   const services: Services = {

@@ -156,6 +156,7 @@ class Play {
       now: () => world.now,
       isListening: () => this.bus.isUp(),
       hearsReplies: () => this.bus.isUp(),
+      repliesReach: () => this.bus.isUp(),
       metrics: {
         attempts: { inc: () => undefined },
         resends: { inc: () => undefined },

@@ -62,6 +62,7 @@ export class SimulatedRedis {
       },
       onResubscribed: (listener) => line.resubscribed.push(listener),
       isUp: () => !line.isCut && !this.isDown,
+      isReached: () => !line.isCut && !this.isDown,
       canPublish: () => !this.isDown,
     };
     return { bus, line };

@@ -22,6 +22,11 @@ export function hearsReplies(links: Pick<Links, 'isListening'>, ingress: string)
   return links.isListening(replyChannel(ingress));
 }
 
+/** Whether replies will reach this ingress, be it late. */
+export function repliesReach(links: Pick<Links, 'isReached'>, ingress: string): boolean {
+  return links.isReached(replyChannel(ingress));
+}
+
 /**
  * Keeps this ingress's sign of life in Redis. The returned function stops that and deletes it. A Redis that is full
  * refuses to make the sign, and is asked again and again; until then the ingress counts as gone, but has no job there.

@@ -164,7 +164,7 @@ it('a master that takes over again is not held silent for what it was asked befo
   const { owner, other } = serversAround(cluster);
   const elsewhere = channelAt(other, cluster);
   let channels = [channel];
-  const isAnswered = askForSigns(cluster, () => channels);
+  const { isAnswered } = askForSigns(cluster, () => channels);
   await until(() => masterAt(cluster, `127.0.0.1:${owner.port}`)?.status === 'ready', {
     what: 'the first question',
   });

@@ -10,42 +10,52 @@ const askIntervalMs = 500;
  */
 const unansweredLimit = 2;
 
-/**
- * Keeps asking Redis for a sign of life until the connection ends. Returns a function that tells whether Redis answers
- * where a channel is. In a cluster the questions go to the masters of these channels, on other connections than those of
- * the subscriptions.
- */
-export function askForSigns(
-  subscriber: RedisClient,
-  channels: () => Iterable<string>,
-): (channel: string) => boolean {
-  const { ask, isAnswered } =
-    subscriber instanceof Cluster ? askMasters(subscriber, channels) : askServer(subscriber);
-  const timer = setInterval(ask, askIntervalMs);
-  timer.unref();
-  subscriber.once('end', () => clearInterval(timer));
-  return isAnswered;
+/** What shows that messages of a channel can arrive. */
+export interface SignsOfLife {
+  /** Whether Redis answers where the channel is. */
+  isAnswered(channel: string): boolean;
+  /** Whether it answers or at least sends: its answer may stand behind messages that are long on their way. */
+  isSending(channel: string): boolean;
 }
 
-interface Questions {
+/**
+ * Keeps asking Redis for a sign of life until the connection ends. In a cluster the questions go to the masters of these
+ * channels, on other connections than those of the subscriptions.
+ */
+export function askForSigns(subscriber: RedisClient, channels: () => Iterable<string>): SignsOfLife {
+  const questions = subscriber instanceof Cluster ? askMasters(subscriber, channels) : askServer(subscriber);
+  const timer = setInterval(questions.ask, askIntervalMs);
+  timer.unref();
+  subscriber.once('end', () => clearInterval(timer));
+  return questions;
+}
+
+interface Questions extends SignsOfLife {
   ask(): void;
-  isAnswered(channel: string): boolean;
 }
 
 function askServer(server: Redis): Questions {
   let unanswered = 0;
+  /** Those of them since which nothing has been read. */
+  let unheard = 0;
+  let read = 0;
   const answered = (): void => {
     unanswered = 0;
   };
+  const isBelow = (count: number): boolean => server.status !== 'connect' && count < unansweredLimit;
   return {
     ask: () => {
       // A connection that is being made asks for the server's role by itself.
       if (server.status !== 'ready') return;
+      const before = read;
+      read = server.stream.bytesRead;
       unanswered += 1;
+      unheard = read === before ? unheard + 1 : 1;
       // If the answer does not come, the connection is closed and opened again.
       server.ping().then(answered, answered);
     },
-    isAnswered: () => server.status !== 'connect' && unanswered < unansweredLimit,
+    isAnswered: () => isBelow(unanswered),
+    isSending: () => isBelow(Math.min(unanswered, unheard)),
   };
 }
 
@@ -67,6 +77,13 @@ function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questio
     // A script waits wherever a message would, unlike PING. A refusal to run it is an answer, too.
     node?.eval('return 1', 0).then(answered, (error: Error) => error.name === 'ReplyError' && answered());
   };
+  const isAnswered = (channel: string): boolean => {
+    const address = masterOf(cluster, channel);
+    if (address === undefined) return true;
+    return (
+      (unanswered.get(address) ?? 0) < unansweredLimit && masterAt(cluster, address)?.status !== 'connect'
+    );
+  };
   return {
     ask: () => {
       const masters = mastersOf(cluster, channels());
@@ -74,13 +91,9 @@ function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questio
       for (const address of unanswered.keys()) if (!masters.has(address)) unanswered.delete(address);
       masters.forEach(ask);
     },
-    isAnswered: (channel) => {
-      const address = masterOf(cluster, channel);
-      if (address === undefined) return true;
-      return (
-        (unanswered.get(address) ?? 0) < unansweredLimit && masterAt(cluster, address)?.status !== 'connect'
-      );
-    },
+    isAnswered,
+    // No message stands before an answer.
+    isSending: isAnswered,
   };
 }
 
