@@ -1,13 +1,18 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { ask, startProcess, startRedis, until } from '@sluice/testing';
-import { createJobQueue, openLinks, publishHello, type Running, subscribeReplies } from '@sluice/transport';
+import {
+  createJobQueue,
+  openLinks,
+  publishHello,
+  type Running,
+  subscribeNews,
+  subscribeReplies,
+} from '@sluice/transport';
 import { expect, it } from 'vitest';
 
-it('a worker tells where its answers stand to whoever says hello, and to all once it hears them again', async () => {
-  await using redis = await startRedis({ own: true });
-  await using _worker = await startProcess('apps/worker/src/main.ts', {
-    environment: { SLUICE_REDIS_URL: redis.url, SLUICE_OPS_PORT: '0' },
-  });
-  const links = await openLinks(redis.url, {
+const openObserver = (url: string) =>
+  openLinks(url, {
     name: 'ingress',
     profile: 'command',
     onConnectionError: () => undefined,
@@ -15,6 +20,13 @@ it('a worker tells where its answers stand to whoever says hello, and to all onc
       throw error;
     },
   });
+
+it('a worker tells where its answers stand to whoever says hello, and to all once it hears them again', async () => {
+  await using redis = await startRedis({ own: true });
+  await using _worker = await startProcess('apps/worker/src/main.ts', {
+    environment: { SLUICE_REDIS_URL: redis.url, SLUICE_OPS_PORT: '0' },
+  });
+  const links = await openObserver(redis.url);
   const told: Running[] = [];
   let worker = '';
   await subscribeReplies(links.bus, 'i', (batch) => {
@@ -60,5 +72,26 @@ it('a worker tells where its answers stand to whoever says hello, and to all onc
   );
   expect(new Set(told.map(({ requestId, attempt }) => `${requestId} ${attempt}`))).toEqual(new Set(['r 1']));
   await queue.close();
+  links.close();
+});
+
+it('a worker that cannot open its operations port ends before anybody has heard of it', async () => {
+  await using redis = await startRedis({ own: true });
+  const links = await openObserver(redis.url);
+  const heard: string[] = [];
+  await subscribeNews(links.bus, ({ worker }) => heard.push(worker));
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const SLUICE_OPS_PORT = String((other.address() as AddressInfo).port);
+  const start = (port: string) =>
+    startProcess('apps/worker/src/main.ts', {
+      environment: { SLUICE_REDIS_URL: redis.url, SLUICE_OPS_PORT: port },
+    });
+  await expect(start(SLUICE_OPS_PORT)).rejects.toThrow(/another process has it/);
+  // What the first said would have come before.
+  await using _worker = await start('0');
+  await until(() => heard.length > 0, { what: 'the second worker' });
+  expect(new Set(heard).size).toBe(1);
+  other.close();
   links.close();
 });

@@ -81,11 +81,7 @@ export async function startProcess(worker: string, environment: Environment): Pr
   );
   warnOfFewFiles(engines, parts);
   const pools = engines.map(({ pool, engine }) => new PoolWorker({ pool, engine, ...shared }));
-  const signs = createBus(redis, redis, () => undefined);
-  const presence = new Presence({ bus, signs, worker, pools, clock: systemClock });
-  await listenToIngresses(bus, worker, { pools, publisher, presence });
-  await presence.start();
-
+  // Comes before the first sign of life: who can't open its port is not missed by ingresses.
   const ops = await openOpsServer({
     host: config.SLUICE_OPS_HOST,
     port: config.SLUICE_OPS_PORT,
@@ -100,6 +96,10 @@ export async function startProcess(worker: string, environment: Environment): Pr
     metrics: () => renderMetrics(metrics.registry),
   });
   lifecycle.onDrain('operations', () => ops.close());
+  const signs = createBus(redis, redis, () => undefined);
+  const presence = new Presence({ bus, signs, worker, pools, clock: systemClock });
+  await listenToIngresses(bus, worker, { pools, publisher, presence });
+  await presence.start();
   lifecycle.onDrain('generations', (limit) =>
     drainGenerations({ pools, publisher, presence, clock: systemClock }, limit),
   );
