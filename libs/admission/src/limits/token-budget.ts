@@ -29,10 +29,9 @@ export const tokenBudget = defineLimit({
     const message = `token-budget of this ${scope} is ${max} tokens${renewal}: ${level} are spent or reserved, and the request may need ${amount}`;
     // Only reservations are in the way: the request will fit when others have ended, without a new budget.
     if (waitMs === 0) return new SluiceError('rate-limited', message, { retryAfterMs: patience(waitMs) });
-    const mayFit = waitMs !== undefined && amount <= max;
     return new SluiceError('budget-exhausted', message, {
       retryable: false,
-      ...(mayFit && { retryAfterMs: waitMs }),
+      ...(waitMs !== undefined && { retryAfterMs: waitMs }),
     });
   },
 });
