@@ -282,6 +282,12 @@ it('policies change nothing about the place in the pool', async () => {
   for (const [index, priority] of bound.entries()) expect(priority).toBeCloseTo(free[index] ?? 0, -3);
 });
 
+it('a caller without policies takes places in the pool and nothing else', async () => {
+  const ingress = await bed.admission();
+  await ingress.admit(bed.claim());
+  expect(Object.keys((await ingress.inspect()).slots)).toEqual(['sluice:{p:gpu}']);
+});
+
 it('nothing breaks when Redis forgets the scripts', async () => {
   const ingress = await bed.admission();
   const ticket = await ingress.admit(bed.claim());

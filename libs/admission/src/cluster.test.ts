@@ -56,6 +56,18 @@ it('keys, limits and the memory gate work on a Redis Cluster', async () => {
   subscriber.disconnect();
 });
 
+it('admission stops while a master of a Redis Cluster is nearly full', async () => {
+  const node = new Redis(bed.server.port);
+  const used = Number(/^used_memory:(\d+)/m.exec(await node.info('memory'))?.[1]);
+  await node.config('SET', 'maxmemory', Math.floor(used * 1.2));
+  const memoryGate = createMemoryGate({ redis: cluster });
+  await memoryGate.start();
+  expect(() => memoryGate.check()).toThrow('the queue is short of memory');
+  await memoryGate.close();
+  await node.config('SET', 'maxmemory', 0);
+  node.disconnect();
+});
+
 it('tenants share a full pool of a Redis Cluster', async () => {
   const admission = createAdmission({ redis: cluster });
   await admission.start();

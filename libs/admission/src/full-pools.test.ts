@@ -60,7 +60,7 @@ it('one request in ten milliseconds finds out whether the pool is still full', (
 it('a refusal of long ago keeps nobody of a burst out', () => {
   pools.refused('gpu', 1, refusal);
   pools.refused('gpu', 1, refusal, 'acme');
-  now = 10_000;
+  now = 110;
   expect([pools.ask('gpu', 'acme', 1), pools.ask('gpu', 'acme', 1)]).toEqual(['open', 'open']);
   expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
   // Full again: from here on all is as at the first refusal.
@@ -81,6 +81,12 @@ it('a tenant that has had its share is refused with the same words, and others a
   expect(pools.ask('gpu', 'other', 1)).toBe('freed');
   pools.admitted('gpu', 'probe');
   expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
+});
+
+it('a tenant that has had its share does not keep others from the places that a large claim left', () => {
+  pools.refused('gpu', 4, refusal);
+  pools.refused('gpu', 1, refusal, 'acme');
+  expect([pools.refusal('gpu', 'acme', 1), pools.refusal('gpu', 'other', 1)]).toEqual([refusal, undefined]);
 });
 
 it('whatever happened, a pool is asked again after ten milliseconds at the latest', () => {

@@ -4,6 +4,8 @@ import { startOwnRedis } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { Admission } from './admission.ts';
 import type { Claim } from './claim.ts';
+import { bindLimits } from './policy.ts';
+import { rateStates } from './rate-states.ts';
 import { TestBed } from './test-bed.ts';
 
 let bed: TestBed;
@@ -79,4 +81,9 @@ it('a caller that a full pool refuses is told its rates, and one without rates n
   const [rate] = (await askedOf(admission, bed.claim({ limits, poolPolicy }))) ?? [];
   expect(rate?.left).toBe(3);
   expect(await askedOf(admission, bed.claim({ pool: 'another' }))).toBeUndefined();
+});
+
+it('nothing is told of a rate whose level is not known, because the reply of Redis was lost', () => {
+  const policies = bindLimits({ tenant: { 'request-rate': { max: 3, periodMs } }, key: {} });
+  expect(rateStates(policies, [1], { refused: undefined, levels: [] }, 0)).toEqual([]);
 });

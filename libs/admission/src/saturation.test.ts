@@ -48,7 +48,11 @@ it('a request for more generations than an empty pool has room for is refused fo
   const ingress = await bed.admission();
   const poolPolicy = { slots: 2, waitBudgetMs: 0 };
   const ask = (jobs: number) => ingress.admit(bed.claim({ jobs, poolPolicy }));
-  await expect(ask(6)).rejects.toMatchObject({ kind: 'saturated', options: { retryable: false } });
+  await expect(ask(6)).rejects.toMatchObject({
+    kind: 'saturated',
+    message: 'pool gpu has 2 slots, and no room for 6 generations at once',
+    options: { retryable: false },
+  });
   await ask(5);
   await expect(ask(6)).rejects.toMatchObject({ kind: 'saturated', options: { retryAfterMs: 9000 } });
 });
@@ -133,6 +137,7 @@ it('a pool without workers is unavailable, not saturated, and takes nothing', as
     ingress.admit(bed.claim({ poolPolicy: { slots: 0, waitBudgetMs: 1000 } })),
   ).rejects.toMatchObject({
     kind: 'unavailable',
+    message: 'no worker serves pool gpu at the moment',
     options: { refusedBy: 'workers', retryAfterMs: 2000 },
   });
   expect(await ingress.redis.dbsize()).toBe(0);
@@ -151,14 +156,31 @@ it('a full pool is asked once per place that came back, and refuses the others b
   );
   expect(() => ingress.checkPools(['gpu', 'cpu'], 'acme')).not.toThrow();
   expect(() => ingress.checkPools(['cpu', 'gpu'], 'acme')).not.toThrow();
+  expect(() => ingress.checkPools([], 'acme')).not.toThrow();
+  // Only the first of these gives its place back.
   await ticket.settle({});
+  await ticket.settle({});
+  ticket.freePlaces(1);
   expect(() => ingress.checkPools(['gpu'], 'acme')).not.toThrow();
   const next = await ingress.admit(claim());
+  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow('is saturated');
   next.freePlaces(1);
   await ingress.admit(claim());
   // Its place has come back already.
   await next.settle({});
   expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow('is saturated');
+});
+
+it('of two requests that come at once for one place that came back, only the first asks', async () => {
+  const ingress = await bed.admission({ clock: new FakeClock() });
+  const claim = () => bed.claim({ poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
+  const ticket = await ingress.admit(claim());
+  const refusal: unknown = await ingress.admit(claim()).catch((error: unknown) => error);
+  await ticket.settle({});
+  const [first, second] = await Promise.allSettled([ingress.admit(claim()), ingress.admit(claim())]);
+  expect(first.status).toBe('fulfilled');
+  // The very one that is remembered: Redis would have given one of its own.
+  expect(second.status === 'rejected' && second.reason).toBe(refusal);
 });
 
 it('a caller with policies is refused by a full pool without asking, too, and can find it open again', async () => {

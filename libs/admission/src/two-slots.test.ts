@@ -88,6 +88,13 @@ describe.each([
     ]);
   });
 
+  it('a refusal names the check that refuses, whichever it is', async () => {
+    await ledger.reserve(request('first'));
+    await ledger.settle({ requestId: 'first', slots: [tenant, pool], charge: 950 });
+    const { refused, waitMs } = await ledger.reserve(request('second'));
+    expect([refused, waitMs]).toEqual([2, undefined]);
+  });
+
   it('one request id takes once, in one turn and in another', async () => {
     await Promise.all([ledger.reserve(request('same')), ledger.reserve(request('same'))]);
     expect((await ledger.reserve(request('same', { max: 1 }))).refused).toBeUndefined();
