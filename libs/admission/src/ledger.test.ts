@@ -147,23 +147,6 @@ it('a settlement has an effect once and says so', async () => {
   expect(await ledger.inspect(slot, [hold])).toEqual({ requests: 0, reserved: 0, levels: [60] });
 });
 
-it('a renewal that Redis has to be sent twice does not bring back what was settled meanwhile', async () => {
-  const redis = await bed.connect();
-  const ledger = new Ledger(redis, 15_000);
-  const lease = { primitive: 'lease', amount: 1, key: `${slot}:lease` } as const;
-  // Redis has the settle script cached, but not yet the renew script, which therefore has to be sent twice.
-  await redis.script('FLUSH');
-  for (const requestId of ['before', 'r']) await ledger.reserve(request(requestId, lease));
-  await ledger.settle({ requestId: 'before', slots: [slot], charge: 0 });
-  const open = new Set(['r']);
-  const renewed = ledger.renew(slot, () =>
-    [...open].map((requestId) => ({ requestId, part: partOf(slot, [lease]) })),
-  );
-  open.clear();
-  await Promise.all([renewed, ledger.settle({ requestId: 'r', slots: [slot], charge: 0 })]);
-  expect(await ledger.inspect(slot, [lease])).toEqual({ requests: 0, reserved: 0, levels: [0] });
-});
-
 it('tokens corrected at the end make room in a rate, or take it', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const hold = {
@@ -314,34 +297,6 @@ it('what is left of a rate is counted to the fraction when more is taken', async
   await redis.hset(hold.key, 'level', 0.25);
   await ledger.reserve(request('second', hold));
   expect((await ledger.inspect(slot, [hold])).levels[0]).toBeCloseTo(1.25, 3);
-});
-
-it('a renewal brings back the lease of a request that Redis has lost, and leaves to others what they reserved', async () => {
-  const redis = await bed.connect();
-  const ledger = new Ledger(redis, 15_000);
-  const lease = { primitive: 'lease', amount: 1, key: `${slot}:lease` } as const;
-  const budget = { primitive: 'budget', amount: 100, max: 1000, key: `${slot}:budget` } as const;
-  const part = partOf(slot, [lease, budget]);
-  const ids = ['kept', 'lost'];
-  await Promise.all(ids.map((requestId) => ledger.reserve({ requestId, inputTokens: 40, parts: [part] })));
-  await redis.zrem(`${slot}:open`, 'lost');
-  await redis.hdel(`${slot}:records`, 'lost');
-  await ledger.renew(slot, () => ids.map((requestId) => ({ requestId, part })));
-  const holdings = await ledger.inspect(slot, [lease]);
-  expect(holdings).toEqual({ requests: 2, reserved: 100, levels: [2] });
-});
-
-it('a renewal ends what a dead ingress holds in its slot, even if the clock of Redis was set back by hours since', async () => {
-  const redis = await bed.connect();
-  const ledger = new Ledger(redis, 50);
-  const part = partOf(slot, [{ primitive: 'lease', amount: 1, key: `${slot}:lease` }]);
-  await ledger.reserve({ requestId: 'dead', inputTokens: 40, parts: [part] });
-  await redis.zadd(`${slot}:open`, Date.now() + 3_600_000, 'dead');
-  await until(async () => {
-    await ledger.renew(slot, () => [{ requestId: 'alive', part }]);
-    return (await redis.zscore(`${slot}:open`, 'dead')) === null;
-  });
-  expect(await redis.hkeys(`${slot}:records`)).toEqual(['alive']);
 });
 
 it('what is reserved in a budget for nobody, because Redis lost the requests, keeps nobody out', async () => {
