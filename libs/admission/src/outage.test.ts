@@ -4,6 +4,7 @@ import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import type { RedisClient } from '@sluice/transport';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { Admission } from './admission.ts';
 import type { Ticket } from './claim.ts';
 import { bookKeys, countKey } from './names.ts';
 import { TestBed } from './test-bed.ts';
@@ -18,7 +19,11 @@ afterAll(() => bed.close());
 /** Shorter than any patience, and longer than a machine stands still. */
 const short = { leaseMs: 2_500, renewEveryMs: 50 };
 const limits = { tenant: { concurrency: { max: 1 }, 'token-budget': { max: 1000 } }, key: {} };
-const refusal = { kind: 'unavailable', options: { refusedBy: 'redis' } };
+const refusal = {
+  kind: 'unavailable',
+  message: expect.stringContaining('admission does not answer'),
+  options: { refusedBy: 'redis' },
+};
 /** The clock of a host that was set wrong. */
 const shifted = (byMs: number): Clock => ({ ...systemClock, now: () => Date.now() + byMs });
 const oneSlot = { slots: 1, waitBudgetMs: 0, maxWaiting: 0 };
@@ -160,6 +165,12 @@ it('a lease that is renewed outlives its term', async () => {
   });
 });
 
+/** Plays the last round of an ingress to its end. */
+async function round(ingress: Admission & { redis: Redis }): Promise<void> {
+  ingress.redis.emit('ready');
+  await ingress.close();
+}
+
 /** Epoch milliseconds by the clock of Redis. */
 async function timeOf(redis: RedisClient): Promise<number> {
   const [seconds, microseconds] = await redis.time();
@@ -179,6 +190,60 @@ it('every lease is renewed when a third of it is over', async () => {
   await until(async () => (await timeOf(ingress.redis)) + leaseMs > Math.max(...before));
   await clock.advance(leaseMs / 3);
   await until(async () => (await endsOf()).every((end, index) => end > (before[index] ?? 0)));
+});
+
+it('the output seen is told by the next renewal', async () => {
+  const ingress = await bed.admission({ renewEveryMs: 3_600_000 });
+  await ingress.start();
+  const claim = bed.claim({ limits });
+  (await ingress.admit(claim)).sawOutput(7);
+  await round(ingress);
+  const [, records] = bookKeys('sluice:{t:acme}');
+  expect(await ingress.redis.hget(records, claim.requestId)).toMatch(/^40 7 /);
+});
+
+it('a request without policies that has given its places back does not get them again by a renewal', async () => {
+  const ingress = await bed.admission({ renewEveryMs: 3_600_000 });
+  await ingress.start();
+  (await ingress.admit(bed.claim())).freePlaces(5);
+  const inPool = async () => (await ingress.inspect()).slots['sluice:{p:gpu}']?.requests;
+  await until(async () => (await inPool()) === 0);
+  await round(ingress);
+  expect(await inPool()).toBe(0);
+});
+
+it('an ingress that has ended renews nothing when its connection comes back', async () => {
+  const clock = new FakeClock();
+  const ingress = await bed.admission({ clock });
+  const listening = ingress.redis.listenerCount('ready');
+  await ingress.start();
+  await ingress.admit(bed.claim());
+  await ingress.close();
+  expect([ingress.redis.listenerCount('ready'), clock.timers]).toEqual([listening, 0]);
+});
+
+const isPromised = (redis: Redis) => redis.zscore('sluice:admission:slots', 'sluice:{p:gpu}');
+
+it('a promise to look after a slot that Redis did not hear is made again by the next request', async () => {
+  const ingress = await bed.admission();
+  const isAway = once(ingress.redis, 'end');
+  ingress.redis.disconnect();
+  await isAway;
+  await expect(ingress.admit(bed.claim())).rejects.toMatchObject(refusal);
+  await ingress.redis.connect();
+  await ingress.admit(bed.claim());
+  await until(() => isPromised(ingress.redis));
+});
+
+it('a promise that ran out because nothing was open is made again by the next request', async () => {
+  const ingress = await bed.admission({ renewEveryMs: 3_600_000 });
+  await ingress.start();
+  await (await ingress.admit(bed.claim())).settle({});
+  await ingress.redis.del('sluice:admission:slots');
+  await round(ingress);
+  expect(await isPromised(ingress.redis)).toBeNull();
+  await ingress.admit(bed.claim());
+  await until(() => isPromised(ingress.redis));
 });
 
 it.each([
