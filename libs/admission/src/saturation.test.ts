@@ -235,6 +235,26 @@ it('a request that comes later to a busy pool waits behind the others, even if t
   expect(await ingress.redis.pttl('sluice:{p:gpu}:busy:since')).toBeGreaterThan(0);
 });
 
+it('a pool is busy once half of its slots are taken', async () => {
+  const ingress = await bed.admission();
+  const isBusy = async () => (await ingress.redis.exists('sluice:{p:gpu}:busy:since')) === 1;
+  const admit = () => ingress.admit(bed.claim({ poolPolicy: { slots: 6, waitBudgetMs: 0 } }));
+  for (let index = 0; index < 3; index += 1) await admit();
+  expect(await isBusy()).toBe(false);
+  await admit();
+  expect(await isBusy()).toBe(true);
+});
+
+it('a tenant of which one request is admitted and another refused in the same turn has its share', async () => {
+  const ingress = await bed.admission();
+  const admit = () => ingress.admit(bed.claim({ poolPolicy: { slots: 1, waitBudgetMs: 0 } }));
+  await admit();
+  const { kept } = await outcomes([admit(), admit(), admit()]);
+  expect(kept).toBe(1);
+  const sharers = await ingress.redis.smembers('sluice:{p:gpu}:busy:tenants');
+  expect(sharers).toEqual(['sluice:{p:gpu}:leases:of:acme']);
+});
+
 /** Ages the key that remembers since when the pool is busy, in its value and in its expiry. */
 async function letPass(redis: Redis, durationMs: number): Promise<void> {
   const key = 'sluice:{p:gpu}:busy:since';
