@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Authenticator } from './authenticator.ts';
 import type { Key, Tenant } from './record.ts';
 
@@ -13,7 +13,13 @@ const tenant: Tenant = { id: 'acme', limits: {}, createdAt: 0 };
 /** A connection that is up, and whose events the test emits. */
 class FakeSubscriber extends EventEmitter {
   readonly status = 'ready';
-  subscribe = async () => 1;
+  subscriptions = 0;
+  isRefused = false;
+  subscribe = async () => {
+    this.subscriptions += 1;
+    if (this.isRefused) throw new Error('NOPERM');
+    return 1;
+  };
   unsubscribe = async () => 1;
 }
 
@@ -51,6 +57,8 @@ beforeEach(async () => {
   });
   await authenticator.start();
 });
+
+afterEach(() => vi.useRealTimers());
 
 /** Makes something happen during a look-up, and lets that end. */
 async function during(happening: () => Promise<void> | void): Promise<void> {
@@ -116,5 +124,32 @@ describe('what was found', () => {
     await expect(authenticator.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
     subscriber.emit('message', changes, 'tenant acme');
     expect(await authenticator.authenticate([credential])).toMatchObject({ tenant: 'acme' });
+  });
+});
+
+describe('a subscription that is refused', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    subscriber.isRefused = true;
+  });
+
+  it('is tried again every second until it succeeds', async () => {
+    subscriber.emit('close');
+    subscriber.emit('ready');
+    expect(subscriber.subscriptions).toBe(2);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(subscriber.subscriptions).toBe(3);
+    subscriber.isRefused = false;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(subscriber.subscriptions).toBe(4);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(subscriber.subscriptions).toBe(4);
+  });
+
+  it('is not tried again on a shared connection after the end', async () => {
+    await reconnect();
+    await authenticator.stop();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(subscriber.subscriptions).toBe(2);
   });
 });
