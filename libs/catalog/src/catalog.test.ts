@@ -1,10 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { ConfigError, type Problem } from '@sluice/runtime';
 import { describe, expect, it } from 'vitest';
 import { parseCatalog, toPublicModels } from './catalog.ts';
-import { loadCatalog } from './load.ts';
 import { catalogSettings, catalogSpellings, defaultCatalogSettings } from './settings.ts';
 
 const pool = { backend: { engine: 'simulated', slots: 8 } };
@@ -60,6 +56,7 @@ describe('parseCatalog', () => {
         plain: { pool: 'sim' },
         full: fullModel,
         numbered: { pool: 'gpu', createdAt: 1_700_000_000_000 },
+        timed: { pool: 'gpu', createdAt: '2026-01-31T01:30:00+02:00' },
       },
     });
     expect([...catalog.pools.values()]).toEqual([
@@ -69,7 +66,7 @@ describe('parseCatalog', () => {
         backend: { engine: 'upstream', baseUrl: 'http://host' },
         waitBudgetMs: 5_000,
         maxWaiting: 10,
-        models: ['full', 'numbered'],
+        models: ['full', 'numbered', 'timed'],
       },
     ]);
     expect(catalog.models.get('plain')).toEqual({
@@ -90,6 +87,7 @@ describe('parseCatalog', () => {
       requestTimeoutMs: 60_000,
     });
     expect(catalog.models.get('numbered')?.createdAt).toBe(1_700_000_000_000);
+    expect(catalog.models.get('timed')?.createdAt).toBe(Date.UTC(2026, 0, 30, 23, 30));
     expect(catalog.warnings).toEqual([]);
   });
 
@@ -146,6 +144,27 @@ describe('parseCatalog', () => {
     ]);
   });
 
+  it('calls no alias part of a circle that only leads into one', () => {
+    const problems = problemsOf({
+      pools: { sim: pool },
+      models: { m: { pool: 'sim' } },
+      aliases: { entry: 'ring', ring: 'round', round: 'ring' },
+    });
+    expect(problems.map(({ path }) => path)).toEqual(['aliases.ring', 'aliases.round']);
+  });
+
+  it.each([
+    ['quik', 'the alias that was probably meant', '; did you mean quick?'],
+    ['fsat', 'neither the alias itself nor a pattern', '; known: m, quick'],
+  ])('suggests for the target %s %s', (target, _what, hint) => {
+    const problems = problemsOf({
+      pools: { sim: pool },
+      models: { m: { pool: 'sim' } },
+      aliases: { quick: 'm', fast: target, 'fsat-*': 'm' },
+    });
+    expect(problems.map(({ message }) => message)).toEqual([`there is no model or alias "${target}"${hint}`]);
+  });
+
   it.each(['gpu_1', 'gpu ', 'x'.repeat(64), '-é'])('no pool can be named %j', (name) => {
     const problems = problemsOf({ pools: { [name]: pool }, models: { a: { pool: name } } });
     expect(problems.map(({ message }) => message)).toEqual([
@@ -156,7 +175,13 @@ describe('parseCatalog', () => {
   it('reports the mistakes of backends with its own, if somebody knows the engines', () => {
     const backend = { engine: 'upstream', baseUrl: 'nowhere' };
     const asked: unknown[] = [];
-    const raw = { pools: { gpu: { backend, maxWaiting: -1 }, bare: {}, odd: { backend: 5 } }, models: {} };
+    const pools = {
+      gpu: { backend, maxWaiting: -1 },
+      bare: {},
+      odd: { backend: 5 },
+      unnamed: { backend: { engine: '' } },
+    };
+    const raw = { pools, models: {} };
     const check = () =>
       parseCatalog(raw, {
         checkBackend: (...question) => {
@@ -184,8 +209,15 @@ describe('parseCatalog', () => {
     expect(problemsOf({ pools: { sim: pool }, models: { [id]: { pool: 'sim' } } })).toHaveLength(1);
   });
 
-  it.each(['llama3:8b', 'meta-llama/Llama-3.1-8B', 'modèle', '模型', 'a@b+c~d'])(
-    'takes the model id %s',
+  it('refuses names that would change what an object is', () => {
+    const raw = '{"pools":{"sim":{"backend":{"engine":"x"}}},"models":{"__proto__":{"pool":"sim"}}}';
+    expect(problemsOf(JSON.parse(raw))).toEqual([
+      { path: 'models.__proto__', message: 'has a name that is not allowed' },
+    ]);
+  });
+
+  it.each(['x'.repeat(200), 'llama3:8b', 'meta-llama/Llama-3.1-8B', 'modèle', '模型', 'a@b+c~d'])(
+    'takes the model id %.20s',
     (id) => {
       expect(parseCatalog({ pools: { sim: pool }, models: { [id]: { pool: 'sim' } } }).resolve(id)?.id).toBe(
         id,
@@ -212,6 +244,11 @@ describe('parseCatalog', () => {
       "models.m.maxOutputTokens: is more than the model's contextTokens",
       'aliases.m: has the name of a model, which wins',
     ]);
+    const limits = [{ maxOutputTokens: 20 }, { contextTokens: 10 }, { contextTokens: 5, maxOutputTokens: 5 }];
+    for (const limit of limits) {
+      const settings = { pools: { sim: pool }, models: { m: { pool: 'sim', ...limit } } };
+      expect(parseCatalog(settings).warnings).toEqual([]);
+    }
     expect(parseCatalog({ pools: {}, models: {} }).warnings).toEqual([
       'models: the catalogue has no model, every request will be refused',
     ]);
@@ -230,6 +267,7 @@ describe('resolve', () => {
       'gpt-4-mini': 'small',
       '*-large': 'large',
       'x*y': 'small',
+      'mini-*-mini': 'small',
       'claude-*': 'faster',
     },
   });
@@ -248,6 +286,7 @@ describe('resolve', () => {
     ['claude-opus', 'small', 'a pattern that leads over aliases'],
     ['xay', 'small', 'a pattern with both sides'],
     ['xy', 'small', 'both sides with nothing between'],
+    [`gpt-${'y'.repeat(196)}`, 'small', 'a pattern, for as long a name as may be'],
   ])('%s is %s: %s', (name, id) => expect(resolve(name)?.id).toBe(id));
 
   it.each([
@@ -255,6 +294,7 @@ describe('resolve', () => {
     'x',
     'Small',
     'gpt',
+    'mini-mini',
     'constructor',
     '__proto__',
     'y'.repeat(100_000),
@@ -320,14 +360,4 @@ it('every name of the settings can be overridden', () => {
   expect(catalogSpellings).toEqual(
     expect.arrayContaining(['pools', 'backend', 'maxWaiting', 'requestTimeoutMs', 'aliases']),
   );
-});
-
-describe('loadCatalog', () => {
-  it('says which file is empty', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sluice-catalog-'));
-    const path = join(folder, 'sluice.yaml');
-    await writeFile(path, '# nothing yet\n');
-    await expect(loadCatalog(path, {})).rejects.toThrow(`${path} is empty; pools and models`);
-    await rm(folder, { recursive: true });
-  });
 });
