@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { openTestFolder } from '../test-folder.ts';
 import { ConfigError } from './config-error.ts';
 import { describeEnvironment, parseEnvironment, secretNamesOf } from './environment.ts';
-import { durationMs, list, port, secretText } from './environment-values.ts';
+import { durationMs, list, port, secretText, wholeNumber } from './environment-values.ts';
 import { maskSecrets } from './secrets.ts';
 
 const schema = z.object({
@@ -114,6 +114,18 @@ describe('parseEnvironment', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('takes an empty NAME_FILE as absent', () => {
+    const environment = { SLUICE_REDIS_URL: 'redis://h', SLUICE_PEPPER: 'salty', SLUICE_PEPPER_FILE: ' ' };
+    expect(parseEnvironment(schema, environment).values.SLUICE_PEPPER).toBe('salty');
+  });
+
+  it('knows files for secrets only', () => {
+    const environment = { SLUICE_REDIS_URL: 'redis://h', SLUICE_TRUSTED_FILE: '/etc/trusted' };
+    expect(parseEnvironment(schema, environment).warnings).toEqual([
+      expect.stringContaining('SLUICE_TRUSTED_FILE is not a setting'),
+    ]);
+  });
+
   it('reports a secret file that is not there, and one beside the value itself', () => {
     const environment = {
       SLUICE_REDIS_URL: 'redis://h',
@@ -126,7 +138,45 @@ describe('parseEnvironment', () => {
   });
 });
 
+describe('wholeNumber', () => {
+  const parse = (text: string, bounds = {}) =>
+    parseEnvironment(z.object({ SLUICE_N: wholeNumber(bounds) }), { SLUICE_N: text }).values.SLUICE_N;
+
+  it.each([
+    ['0', 0],
+    ['007', 7],
+    ['+5', 5],
+    ['9007199254740991', Number.MAX_SAFE_INTEGER],
+  ])('takes %s', (text, value) => expect(parse(text)).toBe(value));
+
+  it.each(['1.5', '1e3', '0x10', '5 6', '5s', '--5', '-'])('does not take %s', (text) => {
+    expect(() => parse(text)).toThrow('SLUICE_N: must be a whole number, digits only');
+  });
+
+  it('keeps to its bounds, which include themselves', () => {
+    expect([parse('-3', { min: -3, max: 4 }), parse('4', { min: -3, max: 4 })]).toEqual([-3, 4]);
+    expect(() => parse('-4', { min: -3 })).toThrow('must be at least -3');
+    expect(() => parse('5', { max: 4 })).toThrow('must be at most 4');
+    expect(() => parse('-1')).toThrow('must be at least 0');
+  });
+});
+
 describe('describeEnvironment', () => {
+  it.each([
+    ['whole number ≥ 0', wholeNumber()],
+    ['whole number ≤ 9', z.int().max(9)],
+    ['whole number', z.int()],
+    ['number', z.number()],
+    ['number ≥ 0.5', z.number().min(0.5)],
+    ['number ≤ 2', z.number().max(2)],
+    ['number 0.01–100', z.number().min(0.01).max(100)],
+    ['text', z.string()],
+  ])('calls a field “%s”', (type, field) => {
+    expect(describeEnvironment(z.object({ SLUICE_X: field }))).toEqual([
+      { name: 'SLUICE_X', type, isRequired: true, description: '' },
+    ]);
+  });
+
   it('gives name, type, default and description of every setting', () => {
     expect(describeEnvironment(schema)).toEqual([
       {
@@ -172,5 +222,22 @@ it('the effective configuration prints without its secrets', () => {
     SLUICE_REDIS_URL: 'redis://app:***@redis:6379/0',
     SLUICE_PEPPER: '***',
     SLUICE_PORT: 1,
+  });
+});
+
+describe('a ConfigError', () => {
+  it.each([
+    ['a sentence if all of it is wrong', [{ path: '', message: 'is empty' }], 'a.yaml is empty'],
+    ['one mistake under its source', [{ path: 'x', message: 'no' }], 'a.yaml: 1 mistake\n  x: no'],
+    [
+      'several mistakes, some about all of it',
+      [
+        { path: 'x', message: 'no' },
+        { path: '', message: 'is odd' },
+      ],
+      'a.yaml: 2 mistakes\n  x: no\n  is odd',
+    ],
+  ])('prints %s', (_what, problems, message) => {
+    expect(new ConfigError('a.yaml', problems)).toMatchObject({ name: 'ConfigError', message, problems });
   });
 });

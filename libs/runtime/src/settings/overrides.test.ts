@@ -55,6 +55,38 @@ it('adds what is new: spelt as known, as written in mixed case, else in lower ca
   );
 });
 
+it('puts an item into a list at any place up to its end', () => {
+  const list = Array.from({ length: 11 }, (_, index) => index);
+  const environment = { SLUICE_SET__LIST__10: '"last"', SLUICE_SET__LIST__11: '"new"' };
+  expect(applyOverrides({ list }, environment).settings).toEqual({
+    list: [...list.slice(0, 10), 'last', 'new'],
+  });
+});
+
+it.each(['12', '1x', 'x1', '-1', '1.0'])('position %s of a list of one item leads nowhere', (position) => {
+  expect(() => applyOverrides({ list: ['a'] }, { [`SLUICE_SET__LIST__${position}`]: '1' })).toThrow(
+    `${position} is not a position in a list of 1`,
+  );
+});
+
+it('makes a group of what was left empty', () => {
+  expect(applyOverrides({ pools: null }, { SLUICE_SET__POOLS__SIM__SLOTS: '8' }).settings).toEqual({
+    pools: { sim: { slots: 8 } },
+  });
+});
+
+it('ignores a variable that is not set, and takes the later of two spellings', () => {
+  const environment = { SLUICE_SET__B: undefined, SLUICE_SET__A: '1', SLUICE_SET__a: '2' };
+  expect(applyOverrides({}, environment)).toEqual({ settings: { a: 2 }, applied: ['a', 'a'] });
+});
+
+it('prefers the name that is spelt exactly so', () => {
+  const settings = { models: { 'a-b': { pool: 'x' }, a_b: { pool: 'x' } } };
+  expect(applyOverrides(settings, { SLUICE_SET__MODELS__a_b__POOL: 'y' }).settings).toEqual({
+    models: { 'a-b': { pool: 'x' }, a_b: { pool: 'y' } },
+  });
+});
+
 it('starts from nothing where there is no file', () => {
   expect(applyOverrides(undefined, { SLUICE_SET__A__B: '1' }).settings).toEqual({ a: { b: 1 } });
   expect(applyOverrides(undefined, {}).settings).toBeUndefined();

@@ -4,6 +4,8 @@ import { isSecretName, maskSecrets, maskText } from './secrets.ts';
 describe('isSecretName', () => {
   it.each([
     'key',
+    'keys',
+    'APIKEY',
     'apiKey',
     'api_key',
     'x-api-key',
@@ -16,6 +18,11 @@ describe('isSecretName', () => {
     'clientSecret',
     'accessToken',
     'credential',
+    'credentials',
+    'secrets',
+    'passphrase',
+    'dbPwd',
+    'api - key',
   ])('%s names a secret', (name) => expect(isSecretName(name)).toBe(true));
 
   it.each([
@@ -39,6 +46,14 @@ describe('maskText', () => {
     ['redis+sentinel://h/group?sentinelPassword=pa55', 'redis+sentinel://h/group?sentinelPassword=***'],
     ['AIzaSyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe', 'AIza***'],
     ['redis://:pa55@host:6379 and rediss://u:p@h', 'redis://:***@host:6379 and rediss://u:***@h'],
+    ['{"a":"Bearer abc","b":"BEARER x"}', '{"a":"Bearer ***","b":"BEARER ***"}'],
+    ['Bearer  abc', 'Bearer  ***'],
+    ['Bearer abc, then more', 'Bearer ***, then more'],
+    ['?api_key=a1&api-key=b2&apikey=c3 d', '?api_key=***&api-key=***&apikey=*** d'],
+    ['redis://h?password=pa55', 'redis://h?password=***'],
+    ['"http://h/?key=abc"', '"http://h/?key=***"'],
+    ['monkey=1 ?monkey=2 sk-short desk-lamp-of-mine', 'monkey=1 ?monkey=2 sk-short desk-lamp-of-mine'],
+    ['AIzaTooShort', 'AIzaTooShort'],
     ['nothing to hide at http://localhost:8080/a@b', 'nothing to hide at http://localhost:8080/a@b'],
   ])('%s', (text, masked) => expect(maskText(text)).toBe(masked));
 });
@@ -59,4 +74,16 @@ it('secrets are masked at any depth, in lists and maps, and the original stays',
     password: '',
   });
   expect(settings.url).toBe('http://u:p@h/');
+});
+
+it('what is neither text nor a plain group is left as it is', () => {
+  const at = new Date(0);
+  expect(maskSecrets({ key: null, at, isKey: true, none: undefined })).toEqual({
+    key: null,
+    at,
+    isKey: true,
+    none: undefined,
+  });
+  const bare: unknown = Object.assign(Object.create(null), { key: 'k1' });
+  expect(maskSecrets(bare)).toEqual({ key: '***' });
 });

@@ -20,6 +20,7 @@ describe('readSettingsFile', () => {
   it('names a file that is not there', async () => {
     const path = join(openTestFolder(), 'missing.yaml');
     await expect(readSettingsFile(path)).rejects.toThrow(`${path} is not readable (ENOENT)`);
+    await expect(readSettingsFile(openTestFolder())).rejects.toThrow('is not readable (EISDIR)');
   });
 });
 
@@ -28,6 +29,10 @@ describe('parseSettings', () => {
     expect(() => parseSettings('pools:\n  sim: {\n  - x\n', 'c.yaml')).toThrow(/c\.yaml:\d+:\d+: /);
     expect(() => parseSettings('a: 1\nb: 2\na: 3\n', 'c.yaml')).toThrow(
       'c.yaml:3:1: map keys must be unique',
+    );
+    // As one line for each mistake, without an excerpt of the file, which may hold secrets.
+    expect(() => parseSettings('a: 1\na: canary\n', 'c.yaml')).toThrow(
+      /^c\.yaml: 1 mistake\n {2}c\.yaml:2:1: map keys must be unique$/,
     );
   });
 
