@@ -36,6 +36,15 @@ it('events below the level are not written; info is the default', () => {
   expect(capture(log, 'silent')).toEqual([]);
 });
 
+it('a line says what it was given to say, and an error speaks only where nothing else does', () => {
+  const lines = capture((logger) => {
+    logger.error(new Error('broken'), 'what failed');
+    logger.error(new Error('broken'));
+    logger.info({ step: 1 });
+  });
+  expect(lines.map(({ msg }) => msg)).toEqual(['what failed', 'broken', undefined]);
+});
+
 describe('the second net', () => {
   const canaries = ['canary-credential', 'sk-canarycanary', 'canary-prompt'];
   function expectNoCanary(line: unknown) {
@@ -67,6 +76,23 @@ describe('the second net', () => {
     });
   });
 
+  it.each([
+    ['body'],
+    ['completion'],
+    ['content'],
+    ['contents'],
+    ['messages'],
+    ['prompt'],
+    ['request'],
+    ['text'],
+  ])('masks the field %s whatever it holds, but numbers, truth and nothing', (name) => {
+    const fields = [{ [name]: ['canary-prompt'] }, { [name]: 3 }, { [name]: false }, { [name]: null }];
+    const lines = capture((logger) => {
+      for (const field of fields) logger.info(field, 'x');
+    });
+    expect(lines.map((line) => line[name])).toEqual(['***', 3, false, null]);
+  });
+
   it('masks credentials by shape, in the message and in any field', () => {
     const [line] = capture((logger) =>
       logger.info(
@@ -86,6 +112,13 @@ describe('the second net', () => {
       ),
     );
     expect(line).toMatchObject({ map: '[Map]', at: '1970-01-01T00:00:00.000Z', url: 'http://host/' });
+  });
+
+  it('prints six levels of groups and lists', () => {
+    const [line] = capture((logger) =>
+      logger.info({ a: { b: [{ c: { d: { e: { f: { g: 'deep' } } } } }] } }, 'x'),
+    );
+    expect(line?.a).toEqual({ b: [{ c: { d: { e: { f: '…' } } } }] });
   });
 
   it('stops at a depth instead of following a cycle for ever', () => {

@@ -112,6 +112,44 @@ describe('a drain', () => {
     expect(lines.at(-1)).toMatchObject({ level: 'error', step: 'never ends' });
   });
 
+  it('gives steps two seconds to end after the limit, if nothing else is said', async () => {
+    open().onDrain('never ends', () => new Promise(() => {}));
+    processEvents.emit('SIGTERM');
+    await clock.advance(11_999);
+    expect(exits).toEqual([]);
+    await clock.advance(1);
+    expect(exits).toEqual([1]);
+  });
+
+  it('tells how long it took, and at which step the limit was reached', async () => {
+    const lifecycle = open();
+    const held = heldStep();
+    lifecycle.onDrain('streams', held.step);
+    await clock.advance(60_000);
+    lifecycle.drain('told to');
+    await clock.advance(10_500);
+    held.end();
+    await clock.advance(0);
+    expect(lines).toMatchObject([
+      { msg: 'drain begins', reason: 'told to' },
+      { level: 'warn', msg: 'drain limit reached, what is left is ended', step: 'streams' },
+      { msg: 'drain ends', durationMs: 10_500, limitReached: true },
+    ]);
+  });
+
+  it('begins once, whoever asks again', async () => {
+    const lifecycle = open();
+    const held = heldStep();
+    lifecycle.onDrain('streams', held.step);
+    lifecycle.drain('first');
+    lifecycle.drain('second');
+    held.end();
+    await clock.advance(60_000);
+    expect(lines.map(({ msg }) => msg)).toEqual(['drain begins', 'drain ends']);
+    expect(lines[1]).toMatchObject({ limitReached: false });
+    expect(exits).toEqual([0]);
+  });
+
   it('runs the other steps when one fails, and exits with 1', async () => {
     const lifecycle = open();
     const order: string[] = [];
@@ -134,10 +172,28 @@ describe('a second signal', () => {
     await clock.advance(600);
     processEvents.emit('SIGINT');
     expect(exits).toEqual([1]);
+    expect(lines.at(-1)).toMatchObject({
+      level: 'warn',
+      msg: 'second signal, exit without waiting',
+      signal: 'SIGINT',
+      step: 'slow',
+    });
+  });
+
+  it('is the last: what ends afterwards does not exit again', async () => {
+    const held = heldStep();
+    open().onDrain('slow', held.step);
+    processEvents.emit('SIGTERM');
+    await clock.advance(500);
+    processEvents.emit('SIGTERM');
+    held.end();
+    await clock.advance(60_000);
+    expect(exits).toEqual([1]);
   });
 
   it('right after the first is the same keypress, passed on by a parent', async () => {
     open().onDrain('slow', () => new Promise(() => {}));
+    await clock.advance(60_000);
     processEvents.emit('SIGINT');
     await clock.advance(100);
     processEvents.emit('SIGINT');
@@ -166,6 +222,24 @@ describe.each(['uncaughtException', 'unhandledRejection'])('%s', (event) => {
     held.end();
     await clock.advance(0);
     expect(exits).toEqual([1]);
+  });
+
+  it.each([
+    [{ drainLimitMs: 1_000 }, 1_000],
+    [{ drainLimitMs: 60_000, fatalDrainLimitMs: 7_000 }, 7_000],
+  ])('drains with %j for %d ms', async (limits, limitMs) => {
+    const lifecycle = open(limits);
+    const held = heldStep();
+    lifecycle.onDrain('streams', held.step);
+    processEvents.emit(event, 'not even an error');
+    expect(lines).toMatchObject([
+      { level: 'fatal', err: { kind: 'internal', message: 'a value that is no error was thrown' } },
+      { msg: 'drain begins', limitMs },
+    ]);
+    await clock.advance(limitMs - 1);
+    expect(held.signal?.aborted).toBe(false);
+    await clock.advance(1);
+    expect(held.signal?.aborted).toBe(true);
   });
 
   it('during a drain lets it go on and turns its exit into 1', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { opsPorts } from './ops-ports.ts';
+import { havePortInCommon, opsPorts } from './ops-ports.ts';
 
 const host = '127.0.0.1';
 const api = (first: number, at = host) => ({ host: at, first, count: 1 });
@@ -26,4 +26,20 @@ it('a single process needs two ports as well, unless they are of two addresses',
     expect(() => opsPorts(operations, api(8080, at))).toThrow(mistake);
   expect(() => opsPorts({ ...operations, host: '::' }, api(8080))).toThrow(mistake);
   expect(opsPorts(operations, api(8080, '10.0.0.1'))).toEqual(['8080']);
+});
+
+it.each([
+  [8080, 1, 8080, 1, true],
+  [8080, 1, 8081, 1, false],
+  [8080, 3, 8082, 2, true],
+  [8080, 3, 8083, 2, false],
+  [8082, 2, 8080, 3, true],
+  [8083, 2, 8080, 3, false],
+  [0, 9000, 8080, 1, false],
+])('ports from %d (%d) and from %d (%d) meet: %s', (first, count, otherFirst, otherCount, meet) => {
+  const [one, other] = [
+    { host, first, count },
+    { host, first: otherFirst, count: otherCount },
+  ];
+  expect([havePortInCommon(one, other), havePortInCommon(other, one)]).toEqual([meet, meet]);
 });
