@@ -86,3 +86,16 @@ describe('the steady clock', () => {
     expect(after).toBeLessThan(before + 24 * 3600 * 1000);
   });
 });
+
+it('a timer of the system that is cancelled does not run', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    systemClock.after(10, () => expect.unreachable()).cancel();
+    {
+      using _timer = systemClock.after(10, () => expect.unreachable());
+    }
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
