@@ -52,7 +52,7 @@ Objective and checks
       --verify tokens|repeat tokens: the fake upstream's numbered words, no gap, double or stranger
                              repeat: equal questions get equal answers, in every format (few --seeds, no {text})
       --expect-text FILE     every answer is exactly this text, a newline at its end included
-      --enforce              exit with 1 when the objective is missed (wrong text always does)
+      --enforce              exit with 1 when the objective is missed or the server fell behind (wrong text always does)
 
 Search
       --search-from N (10)  --search-max N (100000)  --precision N (0.05)  --beyond 1.25,1.5,2  --settle TIME (1s)

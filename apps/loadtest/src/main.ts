@@ -5,7 +5,7 @@ import { describeTrace } from './arrivals/trace.ts';
 import { goals, measureCeiling } from './bench/ceiling.ts';
 import { errorText } from './error-text.ts';
 import { help } from './help.ts';
-import type { RunResult } from './measures/result.ts';
+import { isHeld, type RunResult } from './measures/result.ts';
 import { summarizeRun } from './measures/summary.ts';
 import { checkOutputs, writeOutputs } from './outputs.ts';
 import { Progress, redrawnColumns } from './progress.ts';
@@ -118,7 +118,7 @@ async function load(
   print(summarizeRun(result));
   await writeOutputs([result], flags);
   if (result.isInterrupted) return interruptedCode;
-  return result.wrongText !== undefined || (flags.enforce === true && !result.meetsSlo) ? 1 : 0;
+  return result.wrongText !== undefined || (flags.enforce === true && !isHeld(result)) ? 1 : 0;
 }
 
 async function report(files: string[], flags: CommandLine['values']): Promise<number> {

@@ -339,6 +339,25 @@ describe('a load that is too much for its client', () => {
   });
 });
 
+describe('how busy the client was', () => {
+  it('is told of the seconds in which requests began, not of the wait for the last answer', async () => {
+    const waited = Promise.withResolvers<void>();
+    const target = await serve((_, response) => {
+      // In the client's own process, so it is the client that is busy.
+      for (const until = performance.now() + 400; performance.now() < until; );
+      void waited.promise.then(() => response.end(JSON.stringify({ choices: [{ message: {} }] })));
+    });
+    const scenario = parseScenario({ target, requests: 1, load: open(10), traffic: [{ streamShare: 0 }] });
+    const result = await runScenario(scenario, {
+      files: await readScenarioFiles(scenario),
+      signal: never,
+      onInterval: ({ second }) => second === 3 && waited.resolve(),
+    });
+    // 400 ms of the first second, not of four.
+    expect(result.client.processes[0]?.loopShare).toBeGreaterThan(0.25);
+  });
+});
+
 describe('coordinated omission', () => {
   it('counts the wait of requests that could not be sent in time', async () => {
     // One connection and 30 ms each: 20 even arrivals within 100 ms queue up behind it.
@@ -376,6 +395,17 @@ describe('coordinated omission', () => {
     expect(result.metrics.endToEnd.count).toBe(100);
     const { correction } = result;
     expect(correction.by === 'expected-interval' && correction.estimate?.endToEnd.count).toBeGreaterThan(100);
+  });
+
+  it('tells what was due for a pace, but could not be sent', async () => {
+    const target = await serve(() => {});
+    const load = { kind: 'closed' as const, users: 1, paceMs: '100ms' };
+    const scenario = parseScenario({ target, load, durationMs: '500ms', graceMs: '0' });
+    const result = await runScenario(scenario, { files: await readScenarioFiles(scenario), signal: never });
+    expect(result.totals).toMatchObject({ offered: 1, failed: 1 });
+    expect(result.client.findings).toContain(
+      '4 requests were due, but were not sent before the grace was over: no figure tells of them',
+    );
   });
 
   it('gives each answer to a paced user its whole time, however late the user is', async () => {

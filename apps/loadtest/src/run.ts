@@ -110,7 +110,8 @@ function summarize(measured: Measured): RunResult {
     ...measured.notes,
     ...notesOfContent(shards),
     ...notesOfRepeats(requestsRepeated),
-    ...notesOfTail(metrics.endToEnd),
+    ...notesOfUnsent(shards),
+    ...notesOfTail(metrics),
   ];
   if (totals.offered === 0) notes.push('no request was due in the measured part: there is nothing to judge');
   if (isInterrupted)
@@ -125,8 +126,7 @@ function summarize(measured: Measured): RunResult {
   const processes = shards.map((shard) => shard.self);
   const self = checkSelf({
     processes,
-    sendDelay: metrics.sendDelay,
-    endToEndFromSend: metrics.endToEndFromSend,
+    ...metrics,
     errors,
     overrunAt: shards.some((shard) => shard.isOverrun) ? scenario.maxInFlight : undefined,
     connections: {
@@ -225,14 +225,33 @@ function notesOfRepeats(count: number): string[] {
   ];
 }
 
-/** With fewer answers, less than ten lie beyond the 99th percentile, so chance moves it. */
-const answersOfTail = 1000;
+function notesOfUnsent(shards: readonly ShardResult[]): string[] {
+  const unsent = shards.reduce((sum, shard) => sum + shard.unsent, 0);
+  if (unsent === 0) return [];
+  return [
+    `${unsent} requests were due, but were not sent before the grace was over: no figure tells of them`,
+  ];
+}
 
-function notesOfTail({ count }: LatencyHistogram): string[] {
-  if (count === 0 || count >= answersOfTail) return [];
-  const slowest = count - Math.round(0.99 * count) + 1;
-  const rests = slowest === 1 ? 'is the slowest one' : `rests on the ${slowest} slowest`;
-  return [`too few for a tail: of ${count} answers p99 ${rests}`];
+/** With fewer samples, less than ten lie beyond the 99th percentile, so chance moves it. */
+const samplesOfTail = 1000;
+const tails = [
+  ['endToEnd', 'answers'],
+  ['ttft', 'first tokens'],
+  ['refusal', '429s'],
+] as const;
+
+/** On how little a p99 rests. What is true of all answers is not repeated for their first tokens. */
+function notesOfTail(metrics: Record<MetricName, LatencyHistogram>): string[] {
+  const told = new Set([0]);
+  return tails.flatMap(([name, what]) => {
+    const { count } = metrics[name];
+    if (count >= samplesOfTail || told.has(count)) return [];
+    told.add(count);
+    const slowest = count - Math.round(0.99 * count) + 1;
+    const rests = slowest === 1 ? 'is the slowest one' : `rests on the ${slowest} slowest`;
+    return [`too few for a tail: of ${count} ${what} p99 ${rests}`];
+  });
 }
 
 /** A rate; 0 for what came at one instant, which has none. */

@@ -131,6 +131,9 @@ describe('the loads of a search', () => {
       'the next higher load was missed with the client itself at its limit',
     );
     expect(client.findings.join()).toContain('waited for one of the 1 connections');
+    expect(client.findings.join()).toMatch(
+      /at \d+\/s.* the client was itself the bottleneck: what these loads/,
+    );
   });
 });
 

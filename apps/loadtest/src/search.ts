@@ -73,7 +73,11 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   points.sort((a, b) => a.offeredRate - b.offeredRate);
   const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
   const bounded = withBounds(runs, met[0], search.maxRate) ?? result.client;
-  const client = withWrongText(withBehind(withBeyond(bounded, points), points), wrong);
+  const judged = [withBeyond, withBehind, withClientLimits].reduce(
+    (client, judge) => judge(client, points),
+    bounded,
+  );
+  const client = withWrongText(judged, wrong);
   const found = {
     ...result,
     ...(wrong.length > 0 && { wrongText: addErrors(...wrong.map((load) => load.wrongText)) }),
@@ -134,6 +138,15 @@ function withBehind(client: ClientResult, points: readonly SearchPoint[]): Clien
   if (behind.length === 0) return client;
   const rates = behind.map(({ offeredRate }) => formatRate(offeredRate)).join(', ');
   const finding = `at ${rates} the objective was met for as long as the load lasted, but the server fell behind: not counted as met`;
+  return { ...client, findings: [...client.findings, finding] };
+}
+
+/** Loads of which nobody can tell whether the server or the client determined their figures. */
+function withClientLimits(client: ClientResult, points: readonly SearchPoint[]): ClientResult {
+  const limited = points.filter((point) => point.isClientBottleneck);
+  if (limited.length === 0) return client;
+  const rates = limited.map(({ offeredRate }) => formatRate(offeredRate)).join(', ');
+  const finding = `at ${rates} the client was itself the bottleneck: what these loads show may be its own limit`;
   return { ...client, findings: [...client.findings, finding] };
 }
 

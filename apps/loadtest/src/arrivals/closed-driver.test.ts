@@ -172,6 +172,30 @@ describe('a closed loop', () => {
     expect(waits).toEqual([0, 150, 300, 450].map((ms) => expect.closeTo(ms, -1)));
   });
 
+  it('sends what was due for a pace, however late, and counts the time in which it was due', async () => {
+    // From 200 ms on nothing is answered until 900 ms.
+    const answerMs = () => Math.max(1, Date.now() < 200 ? 1 : 900 - Date.now());
+    await play({ users: 10, answerMs, load: { paceMs: '20ms' }, scenario: { durationMs: '600ms' } });
+    expect(begun).toBe(300);
+    // All but the first one after 200 ms of each user.
+    expect(waits.filter((ms) => ms > 200).length).toBeGreaterThanOrEqual(190);
+    expect(driver.measuredMs()).toBeCloseTo(600, 6);
+    expect(driver.unsent()).toBe(0);
+    expect(exhaustedAt).toBeGreaterThan(900);
+    expect(exhaustedAt).toBeLessThan(950);
+  });
+
+  it('gives up what was due for a pace when the grace is over, and tells how much', async () => {
+    const answerMs = (arrival: number) => (arrival === 0 ? Infinity : 400);
+    const scenario = { durationMs: '1s', graceMs: '1s' };
+    await play({ users: 2, answerMs, load: { paceMs: '100ms' }, scenario });
+    // One user has no answer, the other one asks at most every 400 ms until two seconds are over.
+    expect(exhaustedAt).toBe(2_000);
+    expect(begun).toBe(1 + 5);
+    expect(driver.unsent()).toBe(9 + 5);
+    expect(driver.measuredMs()).toBeLessThanOrEqual(1_000);
+  });
+
   it('can be stopped', async () => {
     const playing = play({ users: 4, answerMs: () => 400 });
     driver.stop();

@@ -25,6 +25,7 @@ export class ClosedDriver implements LoadDriver {
   private readonly users: readonly User[];
   private active: number;
   private begun = 0;
+  private dropped = 0;
   private isEnded = false;
   private endTimer: NodeJS.Timeout | undefined;
 
@@ -39,12 +40,12 @@ export class ClosedDriver implements LoadDriver {
   }
 
   start(): void {
-    const { startAt, scenario, clock } = this.options;
+    const { startAt, clock } = this.options;
     const { index, of } = this.options.share;
     const { paceMs, rampUpMs, users } = this.load;
     // By a timer, not when users notice: one of them may wait for an answer that never comes.
-    const leftMs = startAt + scenario.durationMs - clock.now();
-    this.endTimer = setTimeout(() => this.end('time'), Math.min(leftMs, longestTimerMs));
+    const leftMs = this.endAt - clock.now();
+    this.endTimer = setTimeout(() => this.timeIsOver(), Math.min(leftMs, longestTimerMs));
     if (this.users.length === 0) this.end('used-up');
     this.users.forEach((user, at) => {
       // A paced user starts at some point of its first period; all at once would be an unintended burst.
@@ -63,11 +64,25 @@ export class ClosedDriver implements LoadDriver {
    * few users who never get an answer change nothing.
    */
   measuredMs(): number {
+    const { paceMs } = this.load;
     const now = this.options.clock.now();
     const spans = this.users
-      .flatMap(({ since, until = now }) => (since === undefined ? [] : [until - since]))
+      .map(({ since, until, dueAt }) => {
+        if (since === undefined) return undefined;
+        return (until ?? (paceMs === undefined ? now : dueAt + paceMs)) - since;
+      })
+      .filter((span) => span !== undefined)
       .sort((a, b) => a - b);
     return spans[Math.floor(spans.length / 2)] ?? 0;
+  }
+
+  unsent(): number {
+    return this.dropped;
+  }
+
+  /** When the load is to end. */
+  private get endAt(): number {
+    return this.options.startAt + this.options.scenario.durationMs;
   }
 
   private wait(user: User, dueAt: number): void {
@@ -79,22 +94,21 @@ export class ClosedDriver implements LoadDriver {
   /** A timer drops the fraction of its time, so one that fired may have to be set again. */
   private wake(user: User): void {
     delete user.timer;
-    const waitMs = user.dueAt - this.options.clock.now();
-    if (waitMs <= 0 || this.isEnded) this.request(user);
+    const now = this.options.clock.now();
+    const waitMs = user.dueAt - now;
+    if (waitMs <= 0 || this.isEnded || now >= this.endAt) this.request(user);
     else user.timer = setTimeout(() => this.wake(user), Math.min(waitMs, longestTimerMs));
   }
 
   private request(user: User): void {
-    const { scenario, startAt, clock, trace } = this.options;
-    const now = clock.now();
-    if (now - startAt >= scenario.durationMs) this.end('time');
+    const { scenario, clock, trace } = this.options;
+    // Without a pace there is no intended instant, so a late timer must not count as waiting.
+    const intendedAt = this.load.paceMs === undefined ? clock.now() : user.dueAt;
     const arrival = this.nextArrival();
-    if (this.isEnded || arrival >= (scenario.requests ?? Infinity)) {
+    if (this.isEnded || intendedAt >= this.endAt || arrival >= (scenario.requests ?? Infinity)) {
       this.leave(user);
       return;
     }
-    // Without a pace there is no intended instant, so a late timer must not count as waiting.
-    const intendedAt = this.load.paceMs === undefined ? now : user.dueAt;
     this.begun += 1;
     const over = (retryWaitMs: number) => {
       // A user that was not asked to wait keeps the intended instant, however late it is.
@@ -124,6 +138,34 @@ export class ClosedDriver implements LoadDriver {
       : intendedAt + paceMs;
   }
 
+  /**
+   * With a pace, what was due by now is still sent within the grace, as in an open loop: the callers that a stall delays
+   * most are those who came last.
+   */
+  private timeIsOver(): void {
+    if (this.load.paceMs === undefined) {
+      this.end('time');
+      return;
+    }
+    this.endTimer = setTimeout(() => this.giveUp(), this.options.scenario.graceMs);
+    for (const user of this.users) {
+      if (user.timer === undefined) continue;
+      clearTimeout(user.timer);
+      this.wake(user);
+    }
+  }
+
+  /** The grace is over: whoever still waits for an answer sends nothing any more. */
+  private giveUp(): void {
+    const { paceMs = 0 } = this.load;
+    if (this.options.scenario.requests === undefined) {
+      const waiting = this.users.filter(({ until }) => until === undefined);
+      for (const { dueAt } of waiting)
+        this.dropped += Math.max(0, Math.ceil((this.endAt - dueAt) / paceMs) - 1);
+    }
+    this.end('stopped');
+  }
+
   /** Begins no more requests. A user that waits for an answer goes on until it has come or is given up. */
   private end(end: LoadEnd): void {
     if (this.isEnded) return;
@@ -138,8 +180,9 @@ export class ClosedDriver implements LoadDriver {
   }
 
   private leave(user: User): void {
-    user.until = Math.max(user.dueAt, this.options.clock.now());
+    const now = this.options.clock.now();
+    user.until = this.load.paceMs === undefined ? Math.max(user.dueAt, now) : user.dueAt;
     this.active -= 1;
-    if (this.active === 0) this.end('used-up');
+    if (this.active === 0) this.end(now >= this.endAt ? 'time' : 'used-up');
   }
 }

@@ -6,23 +6,28 @@ import type { DriverOptions, LoadDriver } from './load-driver.ts';
 import { OpenDriver } from './open-driver.ts';
 import type { TraceEntry } from './trace.ts';
 
+/** Below this rate a process polls for the exact instant of sending. Above it, polling would waste a core. */
+const preciseBelowRate = 250;
+
 /** The driver of the scenario's kind of load. */
 export function createDriver(options: DriverOptions): LoadDriver {
-  const { load } = options.scenario;
+  const { scenario, share, trace = [] } = options;
+  const { load } = scenario;
+  const isPrecise = (rate: number) => rate / share.of < preciseBelowRate;
   switch (load.kind) {
     case 'open': {
-      const random = createRandom(options.scenario.seed);
+      const random = createRandom(scenario.seed);
       const instants = arrivalInstants(load.profile, load.spacing, random);
       return new OpenDriver(options, {
         instants,
-        rate: peakRate(load.profile) / options.share.of,
+        isPrecise: isPrecise(peakRate(load.profile)),
         isEven: load.spacing === 'constant',
       });
     }
     case 'trace':
       return new OpenDriver(options, {
-        instants: traceInstants(options.trace ?? []),
-        rate: 1000,
+        instants: traceInstants(trace),
+        isPrecise: isPrecise(meanRate(trace)),
         isEven: false,
       });
     case 'closed':
@@ -34,4 +39,9 @@ export function createDriver(options: DriverOptions): LoadDriver {
 
 function* traceInstants(trace: readonly TraceEntry[]): Generator<number> {
   for (const { atMs } of trace) yield atMs;
+}
+
+/** Arrivals per second; infinite if all come at once. */
+function meanRate(trace: readonly TraceEntry[]): number {
+  return (trace.length * 1000) / (trace.at(-1)?.atMs ?? 0);
 }

@@ -43,4 +43,6 @@ export interface LoadDriver {
   stop(): void;
   /** How long measured requests kept coming, in milliseconds: the time that rates refer to. Valid when all are over. */
   measuredMs(): number;
+  /** Requests that were due, but could not begin before the grace was over. Valid when all are over. */
+  unsent(): number;
 }

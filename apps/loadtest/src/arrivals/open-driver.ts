@@ -1,8 +1,6 @@
 import { longestTimerMs } from '../clock.ts';
 import type { DriverOptions, LoadDriver, LoadEnd } from './load-driver.ts';
 
-/** Below this rate a process polls for the exact instant of sending. Above it, polling would waste a core. */
-const preciseBelowRate = 250;
 const timerSlackMs = 1.5;
 /** A driver that is behind yields after this time, so that answers, timers and interrupts are still handled. */
 const longestTurnMs = 5;
@@ -11,8 +9,8 @@ const longestTurnMs = 5;
 export interface Arrivals {
   /** Milliseconds since the start, in order. */
   instants: Iterator<number>;
-  /** The most arrivals per second of this process. */
-  rate: number;
+  /** Whether to poll for the exact instant of sending, since timers drop fractions. */
+  isPrecise: boolean;
   /** Whether each arrival lies in the middle of its gap. */
   isEven: boolean;
 }
@@ -21,10 +19,10 @@ export interface Arrivals {
 export class OpenDriver implements LoadDriver {
   private readonly options: DriverOptions;
   private readonly arrivals: Arrivals;
-  private readonly isPrecise: boolean;
   private arrival = -1;
   private dueAt = 0;
   private isStopped = false;
+  private dropped = 0;
   private lastMs = 0;
   private endMs = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -32,7 +30,6 @@ export class OpenDriver implements LoadDriver {
   constructor(options: DriverOptions, arrivals: Arrivals) {
     this.options = options;
     this.arrivals = arrivals;
-    this.isPrecise = arrivals.rate < preciseBelowRate;
   }
 
   start(): void {
@@ -55,20 +52,34 @@ export class OpenDriver implements LoadDriver {
     for (let now = since; this.dueAt <= now && now - since < longestTurnMs; now = clock.now()) {
       if (this.isStopped) return;
       if (now - startAt >= scenario.durationMs + scenario.graceMs) {
-        this.stop();
+        this.giveUp();
         return;
       }
       this.options.begin(this.arrival, this.dueAt, trace?.[this.arrival], ignore);
       this.advance();
     }
     if (this.isStopped) return;
-    const waitMs = this.dueAt - clock.now() - (this.isPrecise ? timerSlackMs : 0);
+    const waitMs = this.dueAt - clock.now() - (this.arrivals.isPrecise ? timerSlackMs : 0);
     if (waitMs <= 0) setImmediate(this.tick);
     else this.timer = setTimeout(this.tick, Math.min(waitMs, longestTimerMs));
   };
 
-  /** Every process draws the same arrivals and takes its own of them, so the whole is one exact process. */
-  private advance(): void {
+  unsent(): number {
+    return this.dropped;
+  }
+
+  /** The grace is over: what is still due is not sent any more, only counted. */
+  private giveUp(): void {
+    this.end('stopped', this.dueAt - this.options.startAt);
+    do this.dropped += 1;
+    while (this.advance());
+  }
+
+  /**
+   * Goes on to the next arrival and returns whether there is one. Every process draws the same arrivals and takes its own
+   * of them, so the whole is one exact process.
+   */
+  private advance(): boolean {
     const { share, startAt } = this.options;
     for (;;) {
       const next = this.arrivals.instants.next();
@@ -76,12 +87,12 @@ export class OpenDriver implements LoadDriver {
       const end = this.endBefore(next.done === true ? undefined : next.value);
       if (end) {
         this.end(...end);
-        return;
+        return false;
       }
       this.lastMs = next.value;
       if (this.arrival % share.of !== share.index) continue;
       this.dueAt = startAt + next.value;
-      return;
+      return true;
     }
   }
 

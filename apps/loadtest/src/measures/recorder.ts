@@ -19,7 +19,7 @@ export const metricNames = [
 ] as const;
 export type MetricName = (typeof metricNames)[number];
 
-/** Requests by how they ended, all counted at the time of their arrival. */
+/** Requests by how they ended. */
 export interface Totals {
   /** Arrivals that were due. */
   offered: number;
@@ -43,7 +43,7 @@ export interface Totals {
   bytes: number;
 }
 
-/** One second of a run. */
+/** One second of a run: `offered` and `slow` are those that began in it, all else is what ended or came in it. */
 export interface Interval extends Totals {
   /** Seconds since the start. */
   index: number;

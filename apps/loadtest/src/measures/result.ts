@@ -63,7 +63,10 @@ export interface MetricResult extends LatencySummary {
   hdr: string;
 }
 
-/** One second of a run. Latencies are in milliseconds, and absent if nothing ended in it. */
+/**
+ * One second of a run: `offered` and `slow` are those that began in it, all else is what ended or came in it. Latencies
+ * are in milliseconds, and absent if nothing ended in it.
+ */
 export interface IntervalResult extends Totals {
   second: number;
   isMeasured: boolean;

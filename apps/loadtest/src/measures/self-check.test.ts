@@ -10,10 +10,13 @@ function filled(ms: number): LatencyHistogram {
   return histogram;
 }
 
-const check = (load: Partial<typeof calm>, sendDelayMs = 0.1, endToEndMs = 100) =>
+const ttftFromSend = new LatencyHistogram();
+
+const check = (load: Partial<typeof calm>, sendDelayMs = 0.1, endToEndMs = 100, ttft = ttftFromSend) =>
   checkSelf({
     processes: [calm, { ...calm, ...load }],
     sendDelay: filled(sendDelayMs),
+    ttftFromSend: ttft,
     endToEndFromSend: filled(endToEndMs),
     errors: { 'http 503': 7 },
   });
@@ -36,20 +39,28 @@ describe('the client about itself', () => {
   it('names late requests, by the measure of what they wait for', () => {
     expect(check({}, 20, 100).isBottleneck).toBe(true);
     expect(check({}, 20, 1000).isBottleneck).toBe(false);
+    // A stream waits for its first token.
+    expect(check({}, 20, 1000, filled(50)).isBottleneck).toBe(true);
   });
 
   it('does not take the first request of a few for a percentile', () => {
     const sendDelay = new LatencyHistogram();
     sendDelay.recordMany(0.1, 8);
     sendDelay.record(20);
-    const facts = { processes: [calm], sendDelay, endToEndFromSend: filled(100), errors: {} };
+    const facts = { processes: [calm], sendDelay, ttftFromSend, endToEndFromSend: filled(100), errors: {} };
     expect(checkSelf(facts).isBottleneck).toBe(false);
     sendDelay.recordMany(20, 8);
     expect(checkSelf(facts).findings).toEqual([expect.stringMatching(/after their instant at the median/)]);
   });
 
   it('names its own connections where requests waited for one', () => {
-    const facts = { processes: [calm], sendDelay: filled(20), endToEndFromSend: filled(100), errors: {} };
+    const facts = {
+      processes: [calm],
+      sendDelay: filled(20),
+      ttftFromSend,
+      endToEndFromSend: filled(100),
+      errors: {},
+    };
     const connections = { maximum: 8, waited: 990 };
     expect(checkSelf({ ...facts, connections })).toEqual({
       isBottleneck: true,
@@ -61,7 +72,7 @@ describe('the client about itself', () => {
   });
 
   it('names what the system had no more of', () => {
-    const delays = { sendDelay: filled(0.1), endToEndFromSend: filled(100) };
+    const delays = { sendDelay: filled(0.1), ttftFromSend, endToEndFromSend: filled(100) };
     const errors = { 'connection: connect EMFILE': 12, 'connection: reset': 3 };
     const { isBottleneck, findings } = checkSelf({ processes: [calm], ...delays, errors });
     expect(isBottleneck).toBe(true);

@@ -20,6 +20,7 @@ const exhausted: Readonly<Record<string, string>> = {
 export interface SelfFacts {
   processes: readonly SelfLoad[];
   sendDelay: LatencyHistogram;
+  ttftFromSend: LatencyHistogram;
   endToEndFromSend: LatencyHistogram;
   /** Failed requests by class. */
   errors: Readonly<Record<string, number>>;
@@ -43,7 +44,9 @@ export function checkSelf(facts: SelfFacts): { isBottleneck: boolean; findings: 
   });
   const hasTail = facts.sendDelay.count >= samplesOfTail;
   const lateMs = facts.sendDelay.percentile(hasTail ? 99 : 50);
-  if (lateMs > Math.max(lateSendMs, facts.endToEndFromSend.percentile(50) / 10)) {
+  // What a request waits for first: beside a long answer, a late send would seem short, but it is a part of the TTFT.
+  const awaited = facts.ttftFromSend.count > 0 ? facts.ttftFromSend : facts.endToEndFromSend;
+  if (lateMs > Math.max(lateSendMs, awaited.percentile(50) / 10)) {
     const which = hasTail ? 'at the 99th percentile' : 'at the median';
     const { maximum = 0, waited = 0 } = facts.connections ?? {};
     own.push(

@@ -34,18 +34,22 @@ export class SelfWatch {
     this.startedAt = performance.now();
   }
 
-  stop(): SelfLoad {
+  /** How busy this process has been since `start`. */
+  read(): SelfLoad {
     const elapsedMs = performance.now() - this.startedAt;
     const cpu = process.cpuUsage(this.cpu);
     const machine = machineTimes();
     const machineMs = machine.total - this.machine.total;
-    this.delay.disable();
     return {
       cpuShare: (cpu.user + cpu.system) / 1000 / elapsedMs,
       loopShare: performance.eventLoopUtilization(this.loop).utilization,
       loopDelayP99Ms: latenessP99Ms(this.delay.percentile(99) / 1e6, this.delay.max / 1e6, elapsedMs),
       machineShare: machineMs > 0 ? (machine.busy - this.machine.busy) / machineMs : 0,
     };
+  }
+
+  stop(): void {
+    this.delay.disable();
   }
 }
 

@@ -40,6 +40,8 @@ export interface ShardResult {
   self: SelfLoad;
   connectionsOpened: number;
   requestsRepeated: number;
+  /** Requests that were due, but could not begin before the grace was over. */
+  unsent: number;
   /** Measured requests for which no connection was free. */
   connectionWaits: number;
   /** Measured streams that ended well without any content. */
@@ -82,6 +84,8 @@ class ShardRun {
   private readonly driver: LoadDriver;
   private readonly context: ExchangeContext;
   private readonly watch = new SelfWatch();
+  /** How busy the client was up to the last second in which requests began. */
+  private self: SelfLoad | undefined;
   /** In the order in which they could be sent, hence of expiry. */
   private readonly inFlight = new Set<Exchange>();
   private readonly continuations = new Map<Exchange, Over>();
@@ -140,11 +144,11 @@ class ShardRun {
     const { signal } = this.options;
     const stop = () => this.stop();
     signal.addEventListener('abort', stop, { once: true });
-    this.watch.start();
+    this.startWatch();
     const untilStartMs = Math.max(0, startAt - this.options.clock.now());
     this.timers.push(
       setTimeout(() => this.driver.start(), untilStartMs),
-      setTimeout(() => this.watch.start(), untilStartMs + scenario.warmupMs),
+      setTimeout(() => this.startWatch(), untilStartMs + scenario.warmupMs),
       setInterval(() => this.sweep(), sweepMs),
     );
     this.scheduleInterval();
@@ -153,8 +157,15 @@ class ShardRun {
     signal.removeEventListener('abort', stop);
     for (const timer of [...this.timers, this.intervalTimer]) clearTimeout(timer);
     this.pool.close();
-    this.options.onInterval(this.recorder.takeInterval(this.interval, false));
-    return this.result();
+    this.closeInterval(false);
+    const self = this.self ?? this.watch.read();
+    this.watch.stop();
+    return this.result(self);
+  }
+
+  private startWatch(): void {
+    this.watch.start();
+    this.self = undefined;
   }
 
   private begin(
@@ -228,7 +239,7 @@ class ShardRun {
     const closesAt = this.plan.startAt + (this.interval + 1) * intervalMs;
     this.intervalTimer = setTimeout(
       () => {
-        this.options.onInterval(this.recorder.takeInterval(this.interval, true));
+        this.closeInterval(true);
         // A client that could not keep up has skipped seconds, which stay empty.
         const now = this.options.clock.now();
         this.interval = Math.max(this.interval + 1, Math.floor((now - this.plan.startAt) / intervalMs));
@@ -238,7 +249,14 @@ class ShardRun {
     );
   }
 
-  private result(): ShardResult {
+  private closeInterval(isWhole: boolean): void {
+    const interval = this.recorder.takeInterval(this.interval, isWhole);
+    // The wait for the last answers would hide how busy the client was with the load.
+    if (interval.offered > 0) this.self = this.watch.read();
+    this.options.onInterval(interval);
+  }
+
+  private result(self: SelfLoad): ShardResult {
     const { recorder, pool, driver } = this;
     const { read = 0, compared = 0 } = this.context.checker ?? {};
     const encoded = metricNames.map((name) => [name, recorder.metrics[name].encode()] as const);
@@ -248,9 +266,10 @@ class ShardRun {
       warmupWrongText: [...recorder.warmupWrongText],
       // The list of names is complete, so every key is there.
       metrics: Object.fromEntries(encoded) as Record<MetricName, string>,
-      self: this.watch.stop(),
+      self,
       connectionsOpened: pool.opened,
       requestsRepeated: pool.repeated,
+      unsent: driver.unsent(),
       connectionWaits: this.connectionWaits,
       emptyStreams: recorder.emptyStreams,
       texts: { read, compared },

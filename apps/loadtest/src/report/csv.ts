@@ -50,6 +50,7 @@ export function renderCsv(runs: readonly RunResult[]): string {
       ] as const)
         if (value !== undefined) add(at, name, 'ms', value);
       if (point.fallsBehind) add(at, 'falls behind', '', 1);
+      if (point.isClientBottleneck) add(at, 'client is bottleneck', '', 1);
       for (const [name, count] of Object.entries(point.errors ?? {})) add(at, `error: ${name}`, '', count);
     }
   }

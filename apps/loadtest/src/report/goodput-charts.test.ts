@@ -29,6 +29,16 @@ describe('goodput over load', () => {
     ]);
   });
 
+  it('shows from where the client was itself the bottleneck', () => {
+    const run = searched('a', [50, 100, 200]);
+    const points = run.search?.points.map((each, at) => ({ ...each, isClientBottleneck: at > 0 })) ?? [];
+    const [chart] = goodputCharts([{ ...run, search: { saturationRate: 50, points } }]);
+    expect(chart?.marks?.map(({ name }) => name)).toEqual([
+      'objective met to 50/s',
+      'client at its limit at 100/s',
+    ]);
+  });
+
   it('tells more of a single search, and what failed where something did', () => {
     expect(names([searched('a', [50, 100])])).toEqual([['offered', 'ok', 'good', '429']]);
     expect(names([searched('a', [50, 100], 3)])).toEqual([['offered', 'ok', 'good', '429', 'failed']]);

@@ -38,15 +38,20 @@ export function goodputCharts(runs: readonly RunResult[]): Chart[] {
       ],
       formatX,
       formatY: formatX,
-      marks: searches
-        .filter(({ saturationRate }) => saturationRate > 0)
-        .map(({ saturationRate, line }) => ({
-          x: saturationRate,
-          name: `objective met to ${formatRate(saturationRate)}`,
-          color: line.color,
-        })),
+      marks: searches.flatMap(({ saturationRate, points, line: { color } }) => [
+        ...(saturationRate > 0
+          ? [{ x: saturationRate, name: `objective met to ${formatRate(saturationRate)}`, color }]
+          : []),
+        ...doubtfulFrom(points).map((x) => ({ x, name: `client at its limit at ${formatRate(x)}`, color })),
+      ]),
     },
   ];
+}
+
+/** The lowest load at which the client was itself the bottleneck, if there was one. */
+function doubtfulFrom(points: readonly SearchPoint[]): number[] {
+  const doubtful = points.filter((point) => point.isClientBottleneck);
+  return doubtful.length === 0 ? [] : [Math.min(...doubtful.map((point) => point.offeredRate))];
 }
 
 function ratesOf(

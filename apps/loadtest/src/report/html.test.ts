@@ -72,6 +72,11 @@ describe('the HTML report', () => {
     expect(html).not.toContain('good share');
     expect(html).not.toContain('<h2>Latency</h2>');
     expect(renderHtml([result('a')])).toContain('<b class="bad">missed</b>');
+    expect(renderHtml([result('a', { meetsSlo: true })])).toContain('<b class="good">met</b>');
+    const fallsBehind = { firstHalfMs: 700, secondHalfMs: 1800 };
+    const behind = renderHtml([result('a', { meetsSlo: true, fallsBehind })]);
+    expect(behind).toContain('met for as long as it lasted, but the server fell behind');
+    expect(behind).not.toContain('class="good"');
     expect(summarizeRun(empty)).toMatch(/good +\S+ +success for 99 %/);
     expect(summarizeRun(result('a'))).toContain('95.00 %: success for 99 %');
   });
@@ -136,9 +141,11 @@ describe('the CSV report', () => {
   });
 
   it('tells of loads that a server did not keep up with', () => {
-    const search = { saturationRate: 100, points: [{ ...point(200, 200, 0), fallsBehind: true as const }] };
+    const doubtful = { ...point(200, 200, 0), fallsBehind: true as const, isClientBottleneck: true };
+    const search = { saturationRate: 100, points: [doubtful] };
     const csv = renderCsv([result('a', { search, fallsBehind: { firstHalfMs: 700, secondHalfMs: 1800 } })]);
     expect(csv).toContain('a,falls behind,second half,ms,1800\n');
     expect(csv).toContain('a,at 200.00/s,falls behind,,1\n');
+    expect(csv).toContain('a,at 200.00/s,client is bottleneck,,1\n');
   });
 });

@@ -1,4 +1,4 @@
-import type { RunResult } from '../measures/result.ts';
+import { isHeld, type RunResult } from '../measures/result.ts';
 import { describeSlo } from '../scenario/slo.ts';
 import { type Chart, renderChart, renderSample } from './chart.ts';
 import { goodputCharts } from './goodput-charts.ts';
@@ -71,9 +71,13 @@ function section(title: string, text: string, charts: readonly Chart[]): string 
 function subtitle(run: RunResult): string {
   const { startedAt, scenario: asked, totals } = run;
   const text = `${run.name}: ${totals.offered} requests to ${asked.target}, ${startedAt.slice(0, 19).replace('T', ' ')} UTC, objective ${describeSlo(asked.slo)}`;
-  const missed = totals.asked > 0 ? '<b class="bad">missed</b>' : '<b>asked of nobody</b>';
-  const verdict = run.meetsSlo ? '<b class="good">met</b>' : missed;
-  return `<p>${escapeHtml(text)}: ${verdict}</p>`;
+  return `<p>${escapeHtml(text)}: ${verdict(run)}</p>`;
+}
+
+function verdict(run: RunResult): string {
+  if (isHeld(run)) return '<b class="good">met</b>';
+  if (run.meetsSlo) return '<b class="bad">met for as long as it lasted, but the server fell behind</b>';
+  return run.totals.asked > 0 ? '<b class="bad">missed</b>' : '<b>asked of nobody</b>';
 }
 
 function legend(runs: readonly RunResult[]): string {

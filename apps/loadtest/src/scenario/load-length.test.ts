@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseTrace } from '../arrivals/trace.ts';
 import { fitDuration, notesOfCut } from './load-length.ts';
-import { parseScenario } from './scenario.ts';
+import { parseScenario, type ScenarioInput } from './scenario.ts';
 import { overlay, type ScenarioFlagValues } from './scenario-flags.ts';
 
 const scenario = (flags: ScenarioFlagValues) => parseScenario(overlay({}, flags));
@@ -36,6 +36,12 @@ describe('the length of a load', () => {
     expect(notesOfCut(scenario({ steps: '100x30s,200x30s', duration: '10s' }), undefined)).toEqual([
       'plays 10.0 s of 1.0 min of steps',
     ]);
+    const profile = { kind: 'ramp', from: 10, to: 200, overMs: '20s' };
+    const ramp = (input: ScenarioInput) => parseScenario({ load: { kind: 'open', profile }, ...input });
+    expect(notesOfCut(ramp({ durationMs: '10s' }), undefined)).toEqual([
+      'plays 10.0 s of 20.0 s of the ramp, which ends at 105/s',
+    ]);
+    expect(notesOfCut(ramp({}), undefined)).toEqual([]);
   });
 
   it('cuts nothing off where nobody says a duration', () => {

@@ -27,7 +27,12 @@ export function notesOfCut({ load, durationMs }: Scenario, trace: Trace | undefi
     const all = trace.entries.length;
     return played === all ? [] : [`plays ${played} of the trace's ${all} arrivals: ${limit} cuts it off`];
   }
-  if (load.kind !== 'open' || load.profile.kind !== 'steps') return [];
-  const wholeMs = stepsMs(load.profile.steps);
-  return wholeMs <= durationMs ? [] : [`plays ${formatMs(durationMs)} of ${formatMs(wholeMs)} of steps`];
+  if (load.kind !== 'open' || load.profile.kind === 'constant') return [];
+  const { profile } = load;
+  const wholeMs = profile.kind === 'ramp' ? profile.overMs : stepsMs(profile.steps);
+  if (wholeMs <= durationMs) return [];
+  const played = `plays ${formatMs(durationMs)} of ${formatMs(wholeMs)}`;
+  if (profile.kind === 'steps') return [`${played} of steps`];
+  const reached = profile.from + ((profile.to - profile.from) * durationMs) / wholeMs;
+  return [`${played} of the ramp, which ends at ${Number(reached.toPrecision(3))}/s`];
 }
