@@ -66,7 +66,7 @@ export async function runBench(options: BenchOptions): Promise<BenchResult> {
       const account = new Account(upstream, pace);
       // If one contender can't do a scenario, its row stays empty and the run goes on.
       const measures = await scenario.measure(contender, account).catch((error: Error): Measures => {
-        account.findings.push(error.message);
+        account.failures.push(error.message);
         say(`${title}: ${error.message}`);
         return {};
       });
@@ -106,7 +106,10 @@ export class Account implements Bench {
   readonly upstream: Upstream;
   readonly pace: number;
   readonly mostIdle: number;
-  readonly findings: string[] = [];
+  /** Answers that were not whole and right, and what could not be measured. */
+  readonly failures: string[] = [];
+  /** Why the client may have been the limit. */
+  readonly clientLimits: string[] = [];
   ownShare = 0;
   restShare = 0;
   /** CPU microseconds of the contenders per answer of the last load; absent if their processes are not known. */
@@ -119,11 +122,16 @@ export class Account implements Bench {
     this.mostIdle = pace < 1 ? 0 : Math.min(mostIdleStreams, openFilesLimit() - spareFiles);
   }
 
+  /** All that makes its figures doubtful. */
+  get findings(): string[] {
+    return [...this.failures, ...this.clientLimits];
+  }
+
   async load(contender: Contender, plan: LoadPlan): Promise<LoadOutcome> {
     const outcome = await runLoad(contender, plan, this.upstream.roles);
     this.record(outcome, [outcome.result]);
     const { client } = outcome.result;
-    if (client.isBottleneck) this.findings.push(...client.findings);
+    if (client.isBottleneck) this.clientLimits.push(...client.findings);
     return outcome;
   }
 
@@ -139,7 +147,7 @@ export class Account implements Bench {
     this.ownShare = Math.max(this.ownShare, ownShare);
     this.restShare = Math.max(this.restShare, restShare);
     for (const [error, count] of results.flatMap(({ errors }) => Object.entries(errors)))
-      this.findings.push(`${count} × ${error}`);
+      this.failures.push(`${count} × ${error}`);
   }
 }
 

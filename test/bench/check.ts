@@ -5,7 +5,7 @@ import type { Contender } from './contenders/contender.ts';
 import { type RedisWay, startGateway } from './contenders/gateway.ts';
 import { startUpstream, type Upstream } from './contenders/upstream.ts';
 import { openIdleStreams } from './idle-streams.ts';
-import { runLoad } from './load.ts';
+import { clientFindings, runLoad } from './load.ts';
 import { readMemory } from './machine/processes.ts';
 
 export interface CheckOptions {
@@ -77,6 +77,7 @@ async function measure(contender: Contender, upstream: Upstream, streams: number
   const { totals, metrics, rates, intervals } = result;
   const inFlight = intervals.map((interval) => Number(interval.inFlight ?? 0));
   return {
+    findings: clientFindings(result),
     ok: totals.ok,
     failed: totals.failed + totals.refused,
     errors: result.errors,
@@ -114,7 +115,8 @@ async function measureIdle(gateway: Contender, upstream: Upstream, say: (sentenc
 function describe(found: Awaited<ReturnType<typeof measure>>): string {
   const errors = Object.entries(found.errors).map(([name, count]) => `, ${count} × ${name}`);
   const machine = `${percent(found.ownShare)} of the machine ours, ${percent(found.restShare)} anybody else's`;
-  return `${found.ok} complete, ${found.failed} failed, transit p99 ${ms(found.transitP99)}, ${machine}${errors.join('')}`;
+  const figures = `${found.ok} complete, ${found.failed} failed, transit p99 ${ms(found.transitP99)}, ${machine}`;
+  return [`${figures}${errors.join('')}`, ...found.findings].join('\n  ');
 }
 
 function percent(share: number): string {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { inspect, parseArgs } from 'node:util';
 import { positiveNumber, readCommandLine, wholeNumber } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { Account } from './bench-run.ts';
@@ -20,6 +20,12 @@ interface Comparison {
   title: string;
   /** Only CPU time is judged, since it hardly depends on what else the machine does; the rest is only printed. */
   isJudged: boolean;
+}
+
+/** A gateway of one of the two commits. */
+interface Running {
+  gateway: Gateway;
+  account: Account;
 }
 
 const comparisons: readonly Comparison[] = [
@@ -43,8 +49,9 @@ const comparisons: readonly Comparison[] = [
 
 const help = `npm run bench:compare -- [flags] [FIRST [SECOND]]
 
-  Measures two commits in turns and tells whether the second is slower; then the exit code is 1. Default: HEAD, and
-  the first again. A dot is the checkout as it is.
+  Measures two commits in turns and tells whether the second is slower; then the exit code is 1. It is 2 if they could
+  not be compared, for instance because one of them answers wrong. Default: HEAD, and the first again. A dot is the
+  checkout as it is.
 
   --apply FILE    a patch for the second
   --micro-only    micro-benchmarks alone: two minutes
@@ -73,6 +80,8 @@ const patch = words.apply === undefined ? undefined : resolve(words.apply);
 const { rounds, pace } = words;
 exitOnSignals();
 const trees: Worktree[] = [];
+/** Why there is nothing to compare. */
+const failures: string[] = [];
 try {
   trees.push(await openWorktree(repository, first));
   trees.push(await openWorktree(repository, second, patch));
@@ -81,64 +90,70 @@ try {
   print(`${after.name} against ${before.name}, ${rounds} interleaved rounds; > 1 is slower\n\n`);
   const judgements = await compareMicro(before, after);
   if (!words['micro-only']) judgements.push(...(await compareGateways([before, after])));
-  const verdict = judgeAll(judgements);
+  const verdict = judgeAll(judgements, failures);
   print(`\n${verdict.text}\n`);
   process.exitCode = verdict.exitCode;
 } catch (thrown) {
-  if (!(thrown instanceof WorktreeError)) throw thrown;
-  process.stderr.write(`${thrown.message}\n`);
+  process.stderr.write(`${thrown instanceof WorktreeError ? thrown.message : inspect(thrown)}\n`);
   process.exitCode = 2;
 } finally {
   for (const tree of trees) await tree.remove();
 }
+// What was started beside something that did not start still runs, and ends with this process.
+process.exit();
 
 async function compareMicro(before: Worktree, after: Worktree): Promise<Judgement[]> {
   const pairs = new Map<string, { before: number; after: number }[]>();
-  const names = new Set<string>();
+  const alone = new Set<string>();
   for (let round = 1; round <= rounds; round++) {
     const [a, b] = await inTurn(round, [before, after], ({ root }) => measureMicro(root));
-    for (const name of [...(a?.keys() ?? []), ...(b?.keys() ?? [])]) names.add(name);
-    for (const [name, cost] of a ?? []) {
-      const other = b?.get(name);
-      if (other !== undefined) pairs.set(name, [...(pairs.get(name) ?? []), { before: cost, after: other }]);
+    for (const name of new Set([...(a?.keys() ?? []), ...(b?.keys() ?? [])])) {
+      const [cost, other] = [a?.get(name), b?.get(name)];
+      if (cost === undefined || other === undefined) alone.add(name);
+      else pairs.set(name, [...(pairs.get(name) ?? []), { before: cost, after: other }]);
+      if (cost !== undefined && other === undefined) failures.push(`${name} fails in ${after.name}`);
     }
     process.stderr.write(`micro-benchmarks, round ${round}\n`);
   }
   const judgements = [...pairs].map(([name, found]) => report(name, found, true));
-  const alone = [...names].filter((name) => !pairs.has(name));
-  if (alone.length > 0) print(`not compared, for only one of the two ran it: ${alone.join(', ')}\n`);
+  if (alone.size > 0) print(`not run by both, in each round: ${[...alone].join(', ')}\n`);
   return judgements;
 }
 
 async function compareGateways(both: readonly Worktree[]): Promise<Judgement[]> {
   const upstream = await startUpstream();
-  const account = new Account(upstream, pace);
+  const sides = both.map((tree) => ({ tree, account: new Account(upstream, pace) }));
   const found: Measures[][] = [];
   try {
-    const measure = async (round: number, gateways: readonly Gateway[]) => {
-      found.push(await inTurn(round, gateways, (gateway) => measureAll(gateway, account)));
+    const measure = async (round: number, running: readonly Running[]) => {
+      found.push(await inTurn(round, running, measureAll));
       process.stderr.write(`whole gateways, round ${round}\n`);
     };
     const everyRound = Array.from({ length: rounds }, (_, index) => index + 1);
     if (words.standing) {
-      await useGateways(1, both, account, async (gateways) => {
+      await useGateways(1, sides, async (running) => {
         // As in the benchmark, each load runs once before it is measured.
-        await inTurn(1, gateways, (gateway) => measureAll(gateway, account));
-        for (const round of everyRound) await measure(round, gateways);
+        await inTurn(1, running, measureAll);
+        for (const round of everyRound) await measure(round, running);
       });
     } else {
-      for (const round of everyRound)
-        await useGateways(round, both, account, (gateways) => measure(round, gateways));
+      for (const round of everyRound) await useGateways(round, sides, (running) => measure(round, running));
     }
   } finally {
     await upstream.stop();
   }
-  print(`\nothers used up to ${Math.round(account.restShare * 100)} % of the machine\n`);
+  const restShare = Math.max(...sides.map(({ account }) => account.restShare));
+  print(`\nothers used up to ${Math.round(restShare * 100)} % of the machine\n`);
+  for (const { tree, account } of sides) {
+    for (const limit of new Set(account.clientLimits)) print(`in doubt, ${tree.name}: ${limit}\n`);
+    failures.push(...account.failures.map((failure) => `${tree.name}: ${failure}`));
+  }
   const judgements = comparisons.map(({ name, title, isJudged }) => {
     const pairs = found.flatMap(([a, b]) => {
       const [one, two] = [a?.[name], b?.[name]];
       return one === undefined || two === undefined ? [] : [{ before: one, after: two }];
     });
+    if (isJudged && pairs.length === 0) failures.push(`not measured: ${title}`);
     return { isJudged, judgement: report(title, pairs, isJudged) };
   });
   return judgements.filter(({ isJudged }) => isJudged).map(({ judgement }) => judgement);
@@ -151,26 +166,25 @@ async function compareGateways(both: readonly Worktree[]): Promise<Judgement[]> 
  */
 async function useGateways(
   round: number,
-  both: readonly Worktree[],
-  account: Account,
-  use: (gateways: readonly Gateway[]) => Promise<void>,
+  sides: readonly { tree: Worktree; account: Account }[],
+  use: (running: readonly Running[]) => Promise<void>,
 ): Promise<void> {
   const started: Gateway[] = [];
   try {
-    const gateways = await inTurn(round, both, async ({ root, name }) => {
+    const running = await inTurn(round, sides, async ({ tree: { root, name }, account }) => {
       // By TCP, which every checkout supports.
       const gateway = await startGateway({ upstream: account.upstream.url, redis: 'tcp', root, name });
       started.push(gateway);
       await warmUp(gateway, account);
-      return gateway;
+      return { gateway, account };
     });
-    await use(gateways);
+    await use(running);
   } finally {
     for (const gateway of started) await gateway.stop();
   }
 }
 
-async function measureAll(gateway: Gateway, account: Account): Promise<Measures> {
+async function measureAll({ gateway, account }: Running): Promise<Measures> {
   return {
     ...(await oneStream.measure(gateway, account)),
     ...(await measureRequests(gateway, account)),

@@ -83,6 +83,12 @@ export function percentilesOf({ count, percentiles }: z.output<typeof metric>): 
   return count === 0 ? {} : percentiles;
 }
 
+/** What the client says of itself and of the load, marked where it was itself the limit. */
+export function clientFindings({ client }: LoadResult): string[] {
+  const mark = client.isBottleneck ? 'THE CLIENT WAS THE LIMIT' : 'note';
+  return client.findings.map((finding) => `${mark}: ${finding}`);
+}
+
 /** What a load, or several at once, cost. */
 export interface LoadCost {
   /** Answers and tokens of the whole run, warm-up included: what the CPU time was spent on. */

@@ -18,7 +18,7 @@ const help = `npm run bench:micro -- [flags]
 
   --only NAME     only this one (repeatable): ${subjects.map(({ name }) => `"${name}"`).join(', ')}
   --root FOLDER   another checkout
-  --json          a line of JSON for each, without what is not ours
+  --json          a line of JSON for each, without what is not ours; of one that failed, cpuNs is null
 `;
 const words = readCommandLine(help, () => {
   const { values } = parseArgs({
@@ -35,7 +35,15 @@ const words = readCommandLine(help, () => {
 for (const subject of subjects) {
   if (!words.only.includes(subject.name)) continue;
   if (words.json && subject.isReference) continue;
-  const cost = await measureSubject(subject, words.root);
+  const cost = await measureSubject(subject, words.root).catch((error: Error) => {
+    process.stderr.write(`${subject.name}: ${error.message}\n`);
+  });
+  if (!cost) {
+    // The others can still be measured, and whoever compares has to know of this one.
+    if (words.json) process.stdout.write(`${JSON.stringify({ name: subject.name, cpuNs: null })}\n`);
+    else process.exitCode = 1;
+    continue;
+  }
   if (words.json) process.stdout.write(`${JSON.stringify(cost)}\n`);
   else {
     const facts = Object.entries(cost.facts).map(([name, value]) => `, ${value.toFixed(2)} ${name}`);
@@ -43,4 +51,4 @@ for (const subject of subjects) {
     process.stdout.write(`${cost.name.padEnd(20)}${us} µs of CPU per ${cost.unit}${facts.join('')}\n`);
   }
 }
-process.exit(0);
+process.exit();

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Contender } from './contenders/contender.ts';
 import { type RedisWay, startGateway } from './contenders/gateway.ts';
 import { startUpstream } from './contenders/upstream.ts';
-import { type LoadResult, runLoadtest } from './load.ts';
+import { clientFindings, type LoadResult, runLoadtest } from './load.ts';
 import { openTemporaryFolder } from './machine/temporary-folder.ts';
 
 export interface PastSaturationOptions {
@@ -53,6 +53,7 @@ export async function runPastSaturation(options: PastSaturationOptions): Promise
       );
       const saturation = search.search?.saturationRate ?? 0;
       say(`capacity: ${saturation.toFixed(0)} requests/s meet the objective`);
+      for (const finding of clientFindings(search)) say(finding);
       const best = Math.max(0, ...(search.search?.points ?? []).map(({ goodRate }) => goodRate));
       let isHeld = saturation > 0;
       for (const factor of factors) {
@@ -65,6 +66,7 @@ export async function runPastSaturation(options: PastSaturationOptions): Promise
         const verdict = judge(result, best);
         isHeld &&= verdict.isHeld;
         print(`${factor} × capacity: ${verdict.text}\n`);
+        for (const finding of clientFindings(result)) say(finding);
       }
       print(`The plot is in ${html}.\n`);
       return isHeld ? 0 : 1;

@@ -36,6 +36,11 @@ describe('judgeAll', () => {
     expect(judgeAll([same, unclear]).text).toContain('as far as the noise lets see');
   });
 
+  it('judges nobody who failed, however fast', () => {
+    const verdict = judgeAll([judgeCosts([0.5, 0.5, 0.5, 0.5])], ['3 × http 503', '3 × http 503']);
+    expect(verdict).toEqual({ text: 'NOT COMPARABLE: 3 × http 503', exitCode: 2 });
+  });
+
   it('takes no silence for an answer', () => {
     expect(judgeAll([])).toEqual({ text: 'NOTHING WAS COMPARED', exitCode: 2 });
   });

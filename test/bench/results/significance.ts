@@ -37,9 +37,17 @@ export function judgeCosts(ratios: readonly number[]): Judgement {
   return { ratio, change: middle > 0 ? 'slower' : 'faster' };
 }
 
-/** The verdict over everything that was compared, and its exit code. */
-export function judgeAll(judgements: readonly Judgement[]): { text: string; exitCode: number } {
+/**
+ * The verdict over everything that was compared, and its exit code. With `failures`, such as wrong answers, there is
+ * none: who does less or does it wrong is not faster.
+ */
+export function judgeAll(
+  judgements: readonly Judgement[],
+  failures: readonly string[] = [],
+): { text: string; exitCode: number } {
   const has = (change: Change) => judgements.some((judgement) => judgement.change === change);
+  if (failures.length > 0)
+    return { text: `NOT COMPARABLE: ${[...new Set(failures)].join('; ')}`, exitCode: 2 };
   if (judgements.length === 0) return { text: 'NOTHING WAS COMPARED', exitCode: 2 };
   if (has('slower')) return { text: 'SLOWER', exitCode: 1 };
   return { text: has('unclear') ? 'NOT SLOWER, as far as the noise lets see' : 'NOT SLOWER', exitCode: 0 };
