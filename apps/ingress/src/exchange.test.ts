@@ -83,6 +83,18 @@ describe('an exchange', () => {
     expect(await sampleOf('sluice_time_per_output_token_seconds_count{format="openai"}')).toBeNaN();
   });
 
+  it('reports no times between the tokens of several answers, which come side by side', async () => {
+    exchange.choices = 2;
+    note(30, start, text('a'));
+    note(1, text('b'));
+    note(40, finish);
+    exchange.usage = usage;
+    closeExchange(exchange, 200, services());
+    expect(await sampleOf('sluice_time_to_first_token_seconds_count{format="openai",model="m"}')).toBe(1);
+    expect(await sampleOf('sluice_inter_token_latency_seconds_count{format="openai"}')).toBeNaN();
+    expect(await sampleOf('sluice_time_per_output_token_seconds_count{format="openai"}')).toBeNaN();
+  });
+
   it('reports the most attempts that one of its answers needed, and the last worker', () => {
     const tried = { attempts: 1, worker: undefined };
     noteAttempts(exchange, [undefined, { attempts: 3, worker: 'w1' }, { attempts: 2, worker: 'w2' }, tried]);
@@ -103,6 +115,19 @@ describe('an exchange', () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     closeExchange({ ...exchange, facts: { ...exchange.facts, headers: { traceparent } } }, 200, services());
     expect(lines[0]).toMatchObject({ traceId: '4bf92f3577b34da6a3ce929d0e0e4736' });
+  });
+
+  it.each([
+    ['call_7f3a', 'call_7f3a'],
+    ['x'.repeat(513), undefined],
+    ['two words', undefined],
+    ['one\nother line', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ])('logs the id that its client gave it, if it is one: %j', (id, logged) => {
+    const headers = { 'x-client-request-id': id };
+    closeExchange({ ...exchange, facts: { ...exchange.facts, headers } }, 200, services());
+    expect(lines[0]?.clientRequestId).toBe(logged);
   });
 
   it('counts no token that nobody reported', async () => {

@@ -30,6 +30,8 @@ export interface Exchange {
   /** Id of the configured model; absent until the name that the client gave has been resolved. */
   model?: string;
   isStream?: boolean;
+  /** How many answers it asks for; absent until its body has been read. */
+  choices?: number;
   queueWaitMs?: number;
   attempts?: number;
   /** The worker that had it last; absent while it waits, and if it never entered the queue. */
@@ -73,11 +75,16 @@ export function noteEvents(
       { format: exchange.format, model: exchange.model ?? '' },
       at - exchange.arrivedAt,
     );
-  } else if (exchange.lastContentAt !== undefined) {
+  } else if (exchange.lastContentAt !== undefined && isOneAnswer(exchange)) {
     exchange.tokenGaps ??= services.metrics.interTokenLatency.child({ format: exchange.format });
     exchange.tokenGaps.observe(at - exchange.lastContentAt);
   }
   exchange.lastContentAt = at;
+}
+
+/** Several answers come side by side, so the times between their tokens are those of no answer. */
+function isOneAnswer({ choices = 1 }: Exchange): boolean {
+  return choices === 1;
 }
 
 /** Notes how often the generations of a request were tried, and who had them last. */
@@ -118,7 +125,7 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
     metrics.tokens.inc({ model, direction: 'output' }, usage.outputTokens ?? 0);
   }
   const { firstContentAt, lastContentAt } = exchange;
-  const tokens = usage?.outputTokens;
+  const tokens = isOneAnswer(exchange) ? usage?.outputTokens : undefined;
   if (firstContentAt !== undefined && lastContentAt !== undefined && tokens !== undefined && tokens > 1) {
     metrics.timePerOutputToken.observe({ format }, (lastContentAt - firstContentAt) / (tokens - 1));
   }
@@ -126,6 +133,7 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
     {
       requestId: exchange.requestId,
       traceId: traceIdOf(exchange.facts.headers.traceparent),
+      clientRequestId: clientRequestIdOf(exchange.facts.headers['x-client-request-id']),
       format,
       model,
       tenant: exchange.caller?.tenant,
@@ -149,4 +157,9 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
     },
     'request',
   );
+}
+
+/** The id that a client gives its call to find it again even if no answer came, as OpenAI's clients may. */
+function clientRequestIdOf(header: unknown): string | undefined {
+  return typeof header === 'string' && /^[!-~]{1,512}$/.test(header) ? header : undefined;
 }

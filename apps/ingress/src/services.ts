@@ -32,8 +32,10 @@ export interface Services {
   /** How long a client may read nothing while data waits for it, before it is dropped. */
   stallLimitMs: number;
   bodyLimitBytes: number;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds of the host's clock, by which clients and Redis are told of instants. */
   now(): number;
+  /** Epoch milliseconds that no step of the host's clock moves, for deadlines. */
+  steadyNow(): number;
   /** Monotonic milliseconds. */
   monotonic(): number;
   newRequestId(): string;

@@ -92,7 +92,8 @@ export async function startIngress(environment: Environment): Promise<void> {
     requestTimeoutMs: config.SLUICE_REQUEST_TIMEOUT_MS,
     stallLimitMs: config.SLUICE_STALL_LIMIT_MS,
     bodyLimitBytes: config.SLUICE_BODY_LIMIT_BYTES,
-    now: steadyNow,
+    now: () => systemClock.now(),
+    steadyNow,
     monotonic,
     newRequestId: createRequestIds(),
     isReady: () => {

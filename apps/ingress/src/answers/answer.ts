@@ -61,6 +61,7 @@ export class Answer {
   /** Open choices whose worker is already done; absent until the first. */
   private ahead: Set<number> | undefined;
   private isSettled = false;
+  private isLarge = false;
   /** Ends the wait of a large prompt for its turn. */
   private waiting: AbortController | undefined;
 
@@ -82,10 +83,14 @@ export class Answer {
     this.generations = new Array<Dispatched | undefined>(plan.call.choices).fill(undefined);
   }
 
-  /** Begins the answer: at once, or for a large prompt when it is its turn. Throws the refusal, or `unavailable`. */
+  /**
+   * Begins the answer: at once, or for a large prompt when it is its turn. Throws if the prompt is too large; rejects with
+   * the refusal, or `unavailable`.
+   */
   begin(): Promise<void> {
-    const bytes = (this.exchange.bodyBytes ?? 0) * this.generations.length;
-    if (bytes <= largePrompts) return this.dispatchAll();
+    const bytes = this.promptBytes();
+    this.isLarge = bytes > largePrompts;
+    if (!this.isLarge) return this.dispatchAll();
     // The wait comes before the dispatch: a dispatched job that is still here would be missed in the queue.
     this.waiting = new AbortController();
     return this.services.promptPassage.run(bytes, this.waiting.signal, () => this.dispatchAll());
@@ -127,8 +132,7 @@ export class Answer {
     const maxOutputTokens = outputLimit(request, model, estimatedInputTokens);
     if (maxOutputTokens !== undefined) claim.maxOutputTokens = maxOutputTokens;
     if (pool.maxWaiting !== undefined) claim.poolPolicy.maxWaiting = pool.maxWaiting;
-    const isLarge = this.promptBytes(jobs.length) > largePrompts;
-    const entries = (): QueueEntry[] => (isLarge ? [] : jobs.map(queueEntry));
+    const entries = (): QueueEntry[] => (this.isLarge ? [] : jobs.map(queueEntry));
     const isRunning = () => this.slotTime.hasBegun;
     this.ticket = await services.admission.admit(claim, { entries, isRunning }, (rates) => {
       exchange.rates = rates;
@@ -137,7 +141,7 @@ export class Answer {
     const { ticket, early } = this;
     this.early = undefined;
     for (const [choice, events] of early?.release() ?? []) this.pass(choice, events);
-    if (!isLarge || this.isSettled) return;
+    if (!this.isLarge || this.isSettled) return;
     try {
       await Promise.all(
         jobs.map((job, index) => services.queue.enqueue(pool.name, job, ticket.priorityOf(index))),
@@ -166,7 +170,8 @@ export class Answer {
   }
 
   /** Bytes that the prompt takes in all jobs together, which each hold a copy. Throws if they exceed the body limit. */
-  private promptBytes(jobs: number): number {
+  private promptBytes(): number {
+    const jobs = this.generations.length;
     const bytes = (this.exchange.bodyBytes ?? 0) * jobs;
     if (jobs === 1 || bytes <= this.services.bodyLimitBytes) return bytes;
     throw new SluiceError('too-large', `the prompt is too large for ${jobs} answers at once: ask for fewer`);
@@ -182,7 +187,7 @@ export class Answer {
       replyTo: services.ingress,
       tenant: caller.tenant,
       model: model.id,
-      deadlineAt: services.now() + (model.requestTimeoutMs ?? services.requestTimeoutMs),
+      deadlineAt: services.steadyNow() + (model.requestTimeoutMs ?? services.requestTimeoutMs),
       request: withChoiceSeed(request, choice),
       clientFormat: exchange.format,
     };

@@ -72,6 +72,25 @@ describe.each(ways)('BodyWriter, over %s', (way) => {
     socket.destroy();
   });
 
+  it('counts what waits for a client in bytes, whatever its letters', async () => {
+    const answered = new Promise<ResponseWriter>((resolve) => {
+      answer = resolve;
+    });
+    const socket = connect(server.port, '127.0.0.1');
+    socket.pause();
+    socket.write(plainRequest);
+    const response = await answered;
+    response.writeHead(200, {});
+    const body = new BodyWriter(response);
+    while (response.writableLength === 0) body.write('x'.repeat(4_000));
+    const before = response.writableLength;
+    const text = '\u6f22'.repeat(1_000);
+    body.write(text);
+    const framing = '\r\n\r\nbb8'.length;
+    expect(response.writableLength - before).toBe(Buffer.byteLength(text) + framing);
+    socket.destroy();
+  });
+
   it('writes no chunks to a client of HTTP/1.0', async () => {
     answer = (response) => {
       response.writeHead(200, {});

@@ -44,6 +44,7 @@ async function ask(way: Way, codec: ServerCodec) {
   const dispatcher = new Dispatcher(options as unknown as DispatcherOptions);
   const services = {
     ...options,
+    steadyNow: now,
     dispatcher,
     admission: { admit: () => admission.promise },
     ticker: relays,
@@ -173,6 +174,21 @@ it('a client that leaves its stream ends the generation, and nothing of the stre
     asked.leave();
     await until(() => asked.exchange.outcome !== undefined);
     expect([asked.exchange.outcome, asked.ordered, ...asked.open()]).toEqual(['cancelled', ['cancel'], 0, 0]);
+  }
+});
+
+it('a client that leaves before it has read its end has left, though the end was there', async () => {
+  for (const { way, codec } of cases) {
+    using asked = await ask(way, codec);
+    await asked.admit();
+    // More than the buffers of two processes and of their kernel hold.
+    const pieces = Array.from({ length: 64 }, () => textOf('x'.repeat(1024 * 1024)));
+    asked.say(0, [start, ...pieces, { type: 'finish', reason: 'stop', usage: {} }]);
+    await asked.answered;
+    expect(asked.exchange.outcome).toBe('ok');
+    asked.leave();
+    await until(() => asked.exchange.outcome !== 'ok');
+    expect(asked.exchange.outcome).toBe('cancelled');
   }
 });
 

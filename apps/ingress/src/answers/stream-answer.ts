@@ -118,7 +118,10 @@ class StreamAnswer implements RelayOptions {
   private close(): void {
     this.services.ticker.delete(this.relay);
     this.relay.closed();
-    if (this.exchange.outcome === undefined) noteError(this.exchange, { kind: 'cancelled' });
+    const { outcome } = this.exchange;
+    // Its last answer may be there, and its end written, while the client has not read it all.
+    if (outcome === undefined || (outcome === 'ok' && !this.response.writableFinished))
+      noteError(this.exchange, { kind: 'cancelled' });
     this.answer.cancel();
   }
 }

@@ -114,6 +114,7 @@ async function answerCall(
   const { model, pool } = findModel(request.model, caller, services);
   exchange.model = model.id;
   exchange.isStream = call.stream;
+  exchange.choices = call.choices;
   if (operation === 'count-tokens') {
     const count = codec.encodeTokenCount(estimateInputTokens(request), call);
     writeJson(response, 200, replyHeaders(exchange, services), count);

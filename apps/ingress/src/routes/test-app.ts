@@ -52,6 +52,7 @@ export async function openTestApp(redisUrl: string, { settings, models, turnMs =
   const ticker = createTicker(50, () => clock.monotonic());
   const services: Services = {
     ...{ keys, overload, queue, directory, dispatcher, ticker, metrics, logger, now },
+    steadyNow: now,
     catalog: parseCatalog(settings),
     admission: createAdmission({ redis, clock }),
     promptRoom: new PromptRoom(1e8),

@@ -16,7 +16,10 @@ export function writeChunk(
   const bytes = Buffer.byteLength(text);
   const chunk = `${before}${bytes.toString(16)}\r\n${text}\r\n${after}`;
   // As many bytes as UTF-16 units means that the text is ASCII, which `latin1` writes faster.
-  socket.write(chunk, bytes === text.length ? 'latin1' : 'utf8', written);
+  if (bytes === text.length) socket.write(chunk, 'latin1', written);
+  else if (socket.writableLength === 0) socket.write(chunk, 'utf8', written);
+  // A string that has to wait would be counted and kept in UTF-16: up to three bytes as one, and each of ASCII as two.
+  else socket.write(Buffer.from(chunk), written);
 }
 
 const nothing: ChunkSurroundings = {};

@@ -5,6 +5,7 @@ it.each([
   [{ code: 'EADDRINUSE' }, 'another process has it'],
   [{ code: 'EADDRNOTAVAIL' }, 'this machine has no such address'],
   [{ code: 'ENOTFOUND' }, 'this machine has no such address'],
+  [{ code: 'ENOTSUP' }, 'this system lets no two processes share a port: set SLUICE_PROCESSES=1'],
   [{ code: 'EACCES' }, 'the system says EACCES'],
 ])('a port that the system refuses with %j: %s', (fields, reason) => {
   const cause = Object.assign(new Error('listen'), fields);

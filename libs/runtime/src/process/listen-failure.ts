@@ -15,6 +15,8 @@ function explain(code: string | undefined): string {
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return 'this machine has no such address';
+    case 'ENOTSUP':
+      return 'this system lets no two processes share a port: set SLUICE_PROCESSES=1';
     default:
       return `the system says ${code}`;
   }
