@@ -81,6 +81,7 @@ describe('a run against the fake upstream', () => {
     const result = await run(target, { traffic: [{ model: 'paced-n3' }] }, 60);
     expect(result.totals.ok).toBe(60);
     expect(result.client.connectionsOpened).toBeLessThanOrEqual(4);
+    expect(result.metrics.connect.count).toBe(result.client.connectionsOpened);
   });
 
   it('asks for no more tokens than it was told', async () => {

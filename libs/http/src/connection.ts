@@ -40,6 +40,8 @@ export interface ConnectionOwner {
   readonly heads: ResponseHeadReader;
   /** Monotonic milliseconds. */
   now(): number;
+  /** The connection is open, TLS included, after so many milliseconds. */
+  connected(durationMs: number): void;
   /** The answer is complete and the connection can take another call. */
   freed(connection: Connection): void;
   /**
@@ -87,10 +89,12 @@ export class Connection implements ResponseSink {
     this.isSlow = isSlow;
     const buffer = isSlow ? Buffer.allocUnsafeSlow(slowBufferBytes) : sharedBuffer;
     this.socket = dialler.dial({ buffer, callback: (count) => this.receive(buffer, count) });
+    const dialledAt = owner.now();
     this.connectTimer = setTimeout(() => setImmediate(() => this.expire()), connectTimeoutMs);
     this.socket.on(dialler.origin.isSecure ? 'secureConnect' : 'connect', () => {
       this.isConnected = true;
       clearTimeout(this.connectTimer);
+      owner.connected(owner.now() - dialledAt);
     });
     this.socket.on('error', (error: NodeJS.ErrnoException) => {
       this.errorCode = error.code;

@@ -204,6 +204,20 @@ describe('a pool', () => {
     expect(await Promise.all(['/', '/', '/', '/', '/'].map(get))).toEqual(Array(5).fill('answer'));
   });
 
+  it('tells how long each connection took to open, once', async () => {
+    const { port } = server.address() as AddressInfo;
+    const origin = originOf(new URL(`http://127.0.0.1:${port}`));
+    const took: number[] = [];
+    let at = 0;
+    // Each look at the clock is a millisecond later.
+    const clock = () => at++;
+    const onConnected = (ms: number) => void took.push(ms);
+    pool = new Pool({ origin, maxConnections: 1, connectTimeoutMs: 10_000, now: clock, onConnected });
+    expect([await get('/'), await get('/')]).toEqual(['answer', 'answer']);
+    expect(took).toEqual([expect.any(Number)]);
+    expect(took[0]).toBeGreaterThan(0);
+  });
+
   it('does not blame the server for a connection that we were too late to see', async () => {
     const { port } = server.address() as AddressInfo;
     const origin = originOf(new URL(`http://127.0.0.1:${port}`));

@@ -18,6 +18,8 @@ export interface PoolOptions {
   connectTimeoutMs: number;
   /** Monotonic milliseconds. */
   now(): number;
+  /** Called with how long each connection took to open, TLS included, in milliseconds. Absent: nobody wants to know. */
+  onConnected?(durationMs: number): void;
 }
 
 /**
@@ -85,6 +87,10 @@ export class Pool implements ConnectionOwner {
 
   now(): number {
     return this.options.now();
+  }
+
+  connected(durationMs: number): void {
+    this.options.onConnected?.(durationMs);
   }
 
   freed(connection: Connection): void {

@@ -16,6 +16,7 @@ export const metricNames = [
   'refusal',
   'transit',
   'sendDelay',
+  'connect',
 ] as const;
 export type MetricName = (typeof metricNames)[number];
 
@@ -233,6 +234,7 @@ export function emptyMetrics(): Record<MetricName, LatencyHistogram> {
     refusal: new LatencyHistogram(),
     transit: new LatencyHistogram(),
     sendDelay: new LatencyHistogram(),
+    connect: new LatencyHistogram(),
   };
 }
 

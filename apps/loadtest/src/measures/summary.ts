@@ -17,6 +17,7 @@ export const metricTitles: Readonly<Record<MetricName, string>> = {
   refusal: 'time to a 429',
   transit: 'token transit',
   sendDelay: 'client send delay',
+  connect: 'time to connect',
 };
 
 /** Those that a report shows, in this order. */
@@ -29,6 +30,7 @@ export const reportedMetrics: readonly MetricName[] = [
   'refusal',
   'transit',
   'sendDelay',
+  'connect',
 ];
 
 const columns = ['p50', 'p90', 'p99', 'p99.9'] as const;

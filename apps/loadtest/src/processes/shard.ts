@@ -112,6 +112,9 @@ class ShardRun {
       maxConnections: scenario.maxConnections,
       connectTimeoutMs: scenario.timeoutMs,
       now: () => clock.now(),
+      onConnected: (ms) => {
+        if (clock.now() >= plan.startAt + scenario.warmupMs) this.recorder.metrics.connect.record(ms);
+      },
     });
     const random = createRandom(scenario.seed + 104_729 * (share.index + 1));
     this.factory = createRequestFactory({ ...plan, target, random });

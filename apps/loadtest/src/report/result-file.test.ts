@@ -49,9 +49,16 @@ describe('the file of a result', () => {
     expect(await readResult(file)).toEqual(older);
   });
 
+  it('may be of a version that did not measure how long it took to connect', async () => {
+    const { connect, ...metrics } = whole.metrics;
+    await writeFile(file, JSON.stringify({ ...whole, metrics }));
+    expect(connect.count).toBe(0);
+    expect(await readResult(file)).toEqual(whole);
+  });
+
   it.each([
     ...Object.keys(whole).filter((name) => name !== 'search'),
-    ...metricNames.map((name) => `metrics.${name}`),
+    ...metricNames.filter((name) => name !== 'connect').map((name) => `metrics.${name}`),
     'totals.asked',
     'rates.ok',
     'scenario.target',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LatencyHistogram } from '../measures/histogram.ts';
 import { emptyTotals, metricNames } from '../measures/recorder.ts';
+import { metricResult } from '../measures/result.ts';
 
 const number = z.number();
 const counts = z.record(z.string(), number);
@@ -83,7 +84,10 @@ export const resultShape = z.looseObject({
   attainment: number,
   meetsSlo: z.boolean(),
   fallsBehind: z.looseObject({ firstHalfMs: number, secondHalfMs: number }).optional(),
-  metrics: each(metricNames, metric),
+  metrics: each(metricNames, metric).extend({
+    // Results of versions before 28 November 2026 have none.
+    connect: metric.default(() => ({ ...metricResult(new LatencyHistogram()) })),
+  }),
   correction,
   errors: counts,
   intervals: z.array(
