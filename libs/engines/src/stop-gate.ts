@@ -1,7 +1,7 @@
 import type { Json } from '@sluice/canonical';
 import { StopProgress } from './stop-progress.ts';
 
-/** Text that may leave. `tokens` counts the pieces whose first character is in it. */
+/** Text that may leave. `tokens` are those of the pieces whose first character is in it. */
 export interface Passed {
   text: string;
   tokens: number;
@@ -11,6 +11,7 @@ export interface Passed {
 interface HeldPiece {
   /** Where the piece begins in the whole text. */
   start: number;
+  tokens: number;
   logprobs: readonly Json[];
 }
 
@@ -41,10 +42,10 @@ export class StopGate {
     return this.held !== '';
   }
 
-  /** Takes a piece and returns what may be said now. */
-  push(text: string, logprobs: readonly Json[] = []): Passed {
-    if (this.stops.length === 0) return { text, tokens: 1, logprobs: [...logprobs] };
-    this.pieces.push({ start: this.passed + this.held.length, logprobs });
+  /** Takes a piece, which stands for this many tokens, and returns what may be said now. */
+  push(text: string, logprobs: readonly Json[] = [], tokens = 1): Passed {
+    if (this.stops.length === 0) return { text, tokens, logprobs: [...logprobs] };
+    this.pieces.push({ start: this.passed + this.held.length, tokens, logprobs });
     const match = this.findMatch(text);
     this.held += text;
     if (match === undefined) return this.release(this.held.length - this.pendingLength());
@@ -88,7 +89,7 @@ export class StopGate {
     this.held = this.held.slice(length);
     for (let piece = this.pieces[this.due]; piece && piece.start < end; piece = this.pieces[this.due]) {
       this.due += 1;
-      passed.tokens += 1;
+      passed.tokens += piece.tokens;
       for (const each of piece.logprobs) passed.logprobs.push(each);
     }
     if (this.due * 2 >= this.pieces.length) {

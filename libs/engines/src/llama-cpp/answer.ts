@@ -1,5 +1,5 @@
 import type { GenerationEvent, Json, Resume } from '@sluice/canonical';
-import { StopGate } from '../stop-gate.ts';
+import { type Passed, StopGate } from '../stop-gate.ts';
 import type { ResponseChunk } from './library.ts';
 
 /** Turns what the library reports into events of one answer, block by block. */
@@ -44,7 +44,7 @@ export class Answer {
       this.block += 1;
     }
     this.kind = kind;
-    if (kind === 'text') this.sayText(text, tokens.length);
+    if (kind === 'text') this.sayText(this.gate.push(text, undefined, tokens.length));
     else this.sayThought(text, tokens.length);
   }
 
@@ -91,22 +91,11 @@ export class Answer {
     this.emit({ type: 'reasoning-delta', block: this.block, text, tokens });
   }
 
-  private sayText(text: string, count: number): void {
-    // The gate takes tokens one by one. Several tokens with one text are those of a single character.
-    const parts = [...Array.from({ length: count - 1 }, () => ''), text];
-    const passed = parts.map((part) => this.gate.push(part, undefined));
-    this.emitText(
-      passed.map((each) => each.text).join(''),
-      passed.reduce((sum, { tokens }) => sum + tokens, 0),
-    );
-  }
-
   private flush(): void {
-    const { text, tokens } = this.gate.flush();
-    this.emitText(text, tokens);
+    this.sayText(this.gate.flush());
   }
 
-  private emitText(text: string, tokens: number): void {
+  private sayText({ text, tokens }: Passed): void {
     if (text !== '') this.emit({ type: 'text-delta', block: this.block, text, tokens });
   }
 }

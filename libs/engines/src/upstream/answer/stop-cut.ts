@@ -1,7 +1,7 @@
 import {
   type BlockAnnotation,
-  estimateTokens,
   type GenerationEvent,
+  isDelta,
   type TextDelta,
   type Usage,
 } from '@sluice/canonical';
@@ -15,8 +15,8 @@ export interface Listening {
 
 /**
  * Ends an answer, and its call, before the first of these strings in its text. Thoughts and tool calls are not
- * searched. A server reports its usage at the end, which a cut answer never reaches; then the usage is estimated, the
- * prompt's by `inputTokens`.
+ * searched. A server reports its usage at the end, which a cut answer never reaches; then it is what the deltas stand
+ * for, and the prompt's estimate by `inputTokens`.
  */
 export async function cutAt(
   stops: readonly string[],
@@ -52,7 +52,8 @@ class StopCut {
   /** Annotations of a block whose text is held back. */
   private waiting: BlockAnnotation[] = [];
   private inputTokens: number | undefined;
-  private read = '';
+  /** Tokens of all that was read, the stop string included. */
+  private outputTokens = 0;
   private hasEnded = false;
 
   constructor(plan: StopCutPlan) {
@@ -62,6 +63,8 @@ class StopCut {
 
   push(event: GenerationEvent): void {
     if (this.hasEnded) return;
+    // If a server counts, one of the deltas that come together has the tokens of all.
+    if (isDelta(event)) this.outputTokens += event.tokens ?? 0;
     switch (event.type) {
       case 'text-delta':
         this.addText(event);
@@ -72,13 +75,6 @@ class StopCut {
         return;
       case 'start':
         this.inputTokens = event.inputTokens;
-        break;
-      case 'reasoning-delta':
-        this.read += event.text;
-        this.release();
-        break;
-      case 'tool-call-delta':
-        this.read += event.arguments;
         break;
       case 'opaque':
         // One without a block is independent of text, and may come between any two pieces.
@@ -92,12 +88,11 @@ class StopCut {
 
   private addText(event: TextDelta): void {
     if (event.block !== this.block) this.open(event.block);
-    this.read += event.text;
     if (event.text === '' && !this.gate.isHolding) {
       this.plan.emit(event);
       return;
     }
-    this.say(this.gate.push(event.text, event.logprobs));
+    this.say(this.gate.push(event.text, event.logprobs, event.tokens ?? 0));
     if (this.gate.matched !== undefined) this.cut(this.gate.matched);
   }
 
@@ -124,7 +119,7 @@ class StopCut {
     this.hasEnded = true;
     const usage: Usage = {
       inputTokens: this.inputTokens ?? this.plan.inputTokens(),
-      outputTokens: estimateTokens(this.read),
+      outputTokens: this.outputTokens,
     };
     this.plan.emit({ type: 'finish', reason: 'stop', stopSequence, usage });
     this.plan.onCut();

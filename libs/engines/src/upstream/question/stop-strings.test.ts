@@ -111,14 +111,33 @@ describe('an answer with a stop string that its server did not get', () => {
       ['END'],
       [
         start,
-        { type: 'reasoning-delta', block: 0, text: 't'.repeat(400) },
+        { type: 'reasoning-delta', block: 0, text: 't'.repeat(400), tokens: 90 },
         { type: 'tool-call-start', block: 1, id: 'c', name: 'f' },
-        { type: 'tool-call-delta', block: 1, arguments: `"${'a'.repeat(398)}"` },
+        { type: 'tool-call-delta', block: 1, arguments: `"${'a'.repeat(398)}"`, tokens: 120 },
         { type: 'tool-call-end', block: 1 },
         said('END', 2),
       ],
     );
-    expect(collect(events).finish.usage.outputTokens).toBe(Math.ceil((400 + 400 + 3) / 4));
+    expect(collect(events).finish.usage.outputTokens).toBe(90 + 120 + 1);
+  });
+
+  it('says and costs what its deltas stand for', async () => {
+    const sentence = 'A sentence of several tokens. ';
+    const long = said(sentence, 0, 7);
+    const { events } = await cut(['END'], [start, long, said(`${sentence}E`, 0, 8), said('ND', 0, 2)]);
+    expect(events.slice(1, -1)).toEqual([long, said(sentence, 0, 8)]);
+    expect(collect(events).finish.usage.outputTokens).toBe(7 + 8 + 2);
+    const letters = [...'八个字一个一个说'].map((letter) => said(letter));
+    const short = await cut(['END'], [start, ...letters, said('END')]);
+    expect(collect(short.events).finish.usage.outputTokens).toBe(8 + 1);
+  });
+
+  it('counts the tokens of a piece once if they are told with its first part', async () => {
+    const rest: GenerationEvent = { type: 'text-delta', block: 1, text: 'and text' };
+    const thought: GenerationEvent = { type: 'reasoning-delta', block: 0, text: 'why', tokens: 9 };
+    const { events } = await cut(['END'], [start, thought, rest, said('END', 1)]);
+    expect(events.slice(1, -1)).toEqual([thought, { ...rest, tokens: 0 }]);
+    expect(collect(events).finish.usage.outputTokens).toBe(9 + 1);
   });
 
   it('ends before the first of several, however its text is split', async () => {
@@ -262,6 +281,6 @@ describe('an upstream', () => {
     const events = await runOf(engine, asked(six), { resume });
     expect(textOf(events)).toBe('and ');
     const { usage } = collect(events).finish;
-    expect(usage.outputTokens).toBe(10 + Math.ceil('and e5 two'.length / 4));
+    expect(usage.outputTokens).toBe(10 + 2);
   });
 });
