@@ -815,6 +815,14 @@ describe('a continued answer', () => {
     expect(events).toMatchObject([{ type: 'start' }, { type: 'error', error: { detail: 'worker-lost' } }]);
   });
 
+  it('goes on beside fields of its server that are not content', async () => {
+    const unknown = { annotations: [], provider_specific_fields: { tier: 'a' } };
+    answerWith(200, chunk({ role: 'assistant', content: '', ...unknown }) + complete('the rest'));
+    const events = await runOf(createEngine({ resume: 'prefix' }), askFor('hi'), { resume });
+    expect(textOf(events)).toBe('the rest');
+    expect(events).toContainEqual({ type: 'opaque', format: 'openai', value: { delta: unknown } });
+  });
+
   it('needs no server if its limit had been reached', async () => {
     const request = askFor('[[sim tokens=20 seed=3]]', { sampling: { maxOutputTokens: 8 } });
     const events = await runOf(createEngine({ resume: 'prefix' }), request, { resume });

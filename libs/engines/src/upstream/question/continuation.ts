@@ -89,9 +89,14 @@ function isOfTheQuestion({ error: { kind } }: ErrorEvent): boolean {
   return kind === 'invalid-request' || kind === 'too-large';
 }
 
+/** Whether the server begins a block. What it says beside the blocks may as well accompany the rest of the text. */
+function isFreshStart(event: GenerationEvent): boolean {
+  if (event.type === 'opaque') return event.block !== undefined;
+  return event.type === 'reasoning-delta' || event.type === 'tool-call-start';
+}
+
 function translate(event: GenerationEvent, delivered: number): GenerationEvent {
-  if (event.type === 'reasoning-delta' || event.type === 'tool-call-start' || event.type === 'opaque')
-    throw lost();
+  if (isFreshStart(event)) throw lost();
   if (event.type === 'error') return isOfTheQuestion(event) ? { ...event, error: lost().info } : event;
   if (event.type !== 'finish') return event;
   const { inputTokens, outputTokens } = event.usage;
