@@ -805,6 +805,16 @@ describe('a continued answer', () => {
     });
   });
 
+  it('has read no more of its prompt from a cache than the prompt has without what was delivered', async () => {
+    const usage = {
+      ...{ prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 },
+      prompt_tokens_details: { cached_tokens: 16 },
+    };
+    answerWith(200, { ...single('the rest'), usage });
+    const events = await runOf(createEngine({ resume: 'prefix' }), askFor('hi'), { resume });
+    expect(collect(events).finish.usage).toMatchObject({ inputTokens: 12, cacheReadTokens: 12 });
+  });
+
   it.each<[string, object]>([
     ['thoughts', { reasoning_content: 'Hm.' }],
     ['a call', { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] }],

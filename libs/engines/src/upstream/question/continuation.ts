@@ -5,6 +5,7 @@ import type {
   InferenceRequest,
   JsonObject,
   Resume,
+  Usage,
 } from '@sluice/canonical';
 import type { ServerTraits } from '@sluice/formats';
 import { lost } from '../../lost.ts';
@@ -98,15 +99,19 @@ function isFreshStart(event: GenerationEvent): boolean {
 function translate(event: GenerationEvent, delivered: number): GenerationEvent {
   if (isFreshStart(event)) throw lost();
   if (event.type === 'error') return isOfTheQuestion(event) ? { ...event, error: lost().info } : event;
-  if (event.type !== 'finish') return event;
-  const { inputTokens, outputTokens } = event.usage;
+  return event.type === 'finish' ? { ...event, usage: usageOfWhole(event.usage, delivered) } : event;
+}
+
+/** The delivered text was part of this prompt, perhaps from a cache. It counts once, as output. */
+function usageOfWhole(usage: Usage, delivered: number): Usage {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  const prompt = inputTokens === undefined ? Number.POSITIVE_INFINITY : Math.max(0, inputTokens - delivered);
+  const read = Math.min(cacheReadTokens ?? 0, prompt);
   return {
-    ...event,
-    usage: {
-      ...event.usage,
-      // The delivered text was part of this prompt; it counts once, as output.
-      ...(inputTokens !== undefined && { inputTokens: Math.max(0, inputTokens - delivered) }),
-      ...(outputTokens !== undefined && { outputTokens: outputTokens + delivered }),
-    },
+    ...usage,
+    ...(inputTokens !== undefined && { inputTokens: prompt }),
+    ...(outputTokens !== undefined && { outputTokens: outputTokens + delivered }),
+    ...(cacheReadTokens !== undefined && { cacheReadTokens: read }),
+    ...(cacheWriteTokens !== undefined && { cacheWriteTokens: Math.min(cacheWriteTokens, prompt - read) }),
   };
 }
