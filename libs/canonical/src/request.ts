@@ -133,12 +133,23 @@ export type OutputFormat =
 
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
-/** How much the model is to think. Effort and budget may both be given. */
+/**
+ * How much the model is to think. Effort and budget may both be given. With neither, the amount is left to the model.
+ */
 export interface Reasoning {
   effort?: ReasoningEffort;
   budgetTokens?: number;
   /** Whether the client wants to see the thinking. Absent means its format's default. */
   visible?: boolean;
+}
+
+/** What a request says of thinking; `asked` may leave the amount to the model. */
+export type ThinkingWish = 'asked' | 'declined' | 'unsaid';
+
+/** An effort of `none` and a budget of 0 decline thinking. */
+export function thinkingWish(reasoning: Reasoning | undefined): ThinkingWish {
+  if (reasoning?.effort === 'none' || reasoning?.budgetTokens === 0) return 'declined';
+  return reasoning === undefined ? 'unsaid' : 'asked';
 }
 
 /** What the client had received when an earlier attempt was lost. The next attempt continues after it. */

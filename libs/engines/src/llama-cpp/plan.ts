@@ -4,6 +4,7 @@ import {
   type Reasoning,
   type Sampling,
   SluiceError,
+  thinkingWish,
 } from '@sluice/canonical';
 import type { GenerationRun } from '../engine.ts';
 import { lost } from '../lost.ts';
@@ -123,7 +124,7 @@ function drawing(sampling: Sampling, defaults: LlamaCppOptions['sampling']) {
 }
 
 function budgetsOf(reasoning: Reasoning | undefined): ChatOptions['budgets'] {
-  const thoughtTokens = reasoning?.effort === 'none' ? 0 : reasoning?.budgetTokens;
+  const thoughtTokens = thinkingWish(reasoning) === 'declined' ? 0 : reasoning?.budgetTokens;
   return thoughtTokens === undefined ? undefined : { thoughtTokens };
 }
 

@@ -1,4 +1,10 @@
-import type { ErrorInfo, ErrorKind, FinishReason, InferenceRequest } from '@sluice/canonical';
+import {
+  type ErrorInfo,
+  type ErrorKind,
+  type FinishReason,
+  type InferenceRequest,
+  thinkingWish,
+} from '@sluice/canonical';
 import { type Directive, parseDirective } from './directive.ts';
 import { generateInstance } from './json-instance.ts';
 import { goOn } from './prefilled.ts';
@@ -79,13 +85,7 @@ function reasoningPassage(
 
 function reasoningTokens({ reasoning }: InferenceRequest, directive: Directive | undefined): number {
   if (directive?.reasoning !== undefined) return directive.reasoning;
-  if (
-    !reasoning ||
-    reasoning.effort === 'none' ||
-    reasoning.budgetTokens === 0 ||
-    reasoning.visible === false
-  )
-    return 0;
+  if (!reasoning || thinkingWish(reasoning) === 'declined' || reasoning.visible === false) return 0;
   if (reasoning.effort === undefined && reasoning.budgetTokens === undefined) return 0;
   return Math.min(defaultReasoningTokens, reasoning.budgetTokens ?? defaultReasoningTokens);
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { collect, findGrammarError, type InferenceRequest } from '@sluice/canonical';
+import { collect, findGrammarError, type InferenceRequest, type Reasoning } from '@sluice/canonical';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EngineServices } from '../engine.ts';
 import { referenceText } from '../simulated/reference.ts';
@@ -843,10 +843,22 @@ describe('a continued answer', () => {
     expect(server.seen).toHaveLength(0);
   });
 
+  it.each<[string, Reasoning]>([
+    ['declined by its effort', { effort: 'none' }],
+    ['declined by its budget', { budgetTokens: 0 }],
+    ['only said to be hidden', { visible: false }],
+  ])('goes on where thinking is %s', async (_what, reasoning) => {
+    answerWith(200, complete('the rest'));
+    const events = await runOf(createEngine({ resume: 'prefix' }), askFor('hi', { reasoning }), { resume });
+    expect(textOf(events)).toBe('the rest');
+  });
+
   it.each<[string, Partial<InferenceRequest>, typeof resume.content]>([
     ['tools', { tools: [{ type: 'function', name: 'f', parameters: { type: 'object' } }] }, resume.content],
     ['JSON', { output: { type: 'json' } }, resume.content],
     ['reasoning', { reasoning: { effort: 'high' } }, resume.content],
+    ['reasoning as much as the model likes', { reasoning: {} }, resume.content],
+    ['visible reasoning', { reasoning: { visible: true } }, resume.content],
     ['several blocks', {}, [...resume.content, ...resume.content]],
   ])('is refused for %s, which would be corrupted', async (_what, rest, content) => {
     const events = await runOf(createEngine({ resume: 'prefix' }), askFor('hi', rest), {

@@ -1,11 +1,13 @@
-import type {
-  ErrorEvent,
-  FinishEvent,
-  GenerationEvent,
-  InferenceRequest,
-  JsonObject,
-  Resume,
-  Usage,
+import {
+  type ErrorEvent,
+  type FinishEvent,
+  type GenerationEvent,
+  type InferenceRequest,
+  type JsonObject,
+  type Reasoning,
+  type Resume,
+  thinkingWish,
+  type Usage,
 } from '@sluice/canonical';
 import type { ServerTraits } from '@sluice/formats';
 import { lost } from '../../lost.ts';
@@ -81,8 +83,14 @@ function finishAtLimit(outputTokens: number): FinishEvent {
 }
 
 function isPlain({ tools, output, reasoning }: InferenceRequest): boolean {
-  const isThinking = reasoning !== undefined && reasoning.effort !== 'none';
-  return !tools?.length && output?.type !== 'json' && !isThinking;
+  return !tools?.length && output?.type !== 'json' && !wantsThoughts(reasoning);
+}
+
+/** A client of generate content says that it sees no thoughts, which is the default, without asking for any. */
+function wantsThoughts(reasoning: Reasoning | undefined): boolean {
+  if (thinkingWish(reasoning) !== 'asked') return false;
+  const { effort, budgetTokens, visible } = reasoning ?? {};
+  return effort !== undefined || budgetTokens !== undefined || visible !== false;
 }
 
 /** Whether a server refuses what it was asked. It had accepted the client's part before; the rest are our own words. */

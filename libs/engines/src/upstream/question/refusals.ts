@@ -1,4 +1,4 @@
-import type { InferenceRequest, JsonObject } from '@sluice/canonical';
+import { type JsonObject, type ThinkingWish, thinkingWish } from '@sluice/canonical';
 import { type ClientCodec, isForeign } from '@sluice/formats';
 import type { GenerationRun } from '../../engine.ts';
 import type { Question } from './question.ts';
@@ -11,13 +11,11 @@ import { withOwnStops } from './stop-strings.ts';
  */
 const mostRefusals = 32;
 
-type Thinking = 'asked' | 'declined' | 'unsaid';
-
 /** Remembers, by model, the refusals that can be avoided by rephrasing, so that a request is not refused twice. */
 export class Refusals {
   private readonly codec: ClientCodec;
   /** Some models force no call, for example, while they think, but accept it otherwise. */
-  private readonly known: Readonly<Record<Thinking, Map<string, readonly string[]>>> = {
+  private readonly known: Readonly<Record<ThinkingWish, Map<string, readonly string[]>>> = {
     asked: new Map(),
     declined: new Map(),
     unsaid: new Map(),
@@ -66,7 +64,7 @@ export class Refusals {
    */
   learn({ refusals, request }: Question, { backendModel }: GenerationRun): void {
     if (!refusals) return;
-    const known = this.known[thinkingOf(request)];
+    const known = this.known[thinkingWish(request.reasoning)];
     const before = known.get(backendModel) ?? [];
     const isLearned = (words: string) =>
       before.includes(words) || withoutQuotations(words, request) === words;
@@ -74,7 +72,7 @@ export class Refusals {
   }
 
   private of({ refusals, request }: Question, { backendModel }: GenerationRun): readonly string[] {
-    return refusals ?? this.known[thinkingOf(request)].get(backendModel) ?? [];
+    return refusals ?? this.known[thinkingWish(request.reasoning)].get(backendModel) ?? [];
   }
 
   private refusesStops(refusal: string): boolean {
@@ -94,9 +92,4 @@ export class Refusals {
     const { format, servers } = this.codec;
     return servers.rephrase?.(body, refusal, isForeign(run, format), flags !== undefined);
   }
-}
-
-function thinkingOf({ reasoning }: InferenceRequest): Thinking {
-  if (reasoning?.effort === 'none' || reasoning?.budgetTokens === 0) return 'declined';
-  return reasoning === undefined ? 'unsaid' : 'asked';
 }
