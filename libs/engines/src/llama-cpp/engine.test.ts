@@ -166,6 +166,14 @@ describe('the context of an embedded model', () => {
     expect(textOf(events)).toBe(endless.slice(0, outputTokens).join(''));
   });
 
+  it('is no larger for an answer with a limit than the settings say of the model', async () => {
+    const engine = await models.start(story);
+    const request = ask({ sampling: { ...greedy, maxOutputTokens: 100 } });
+    const { inputTokens = 0 } = collect(await runOf(engine, request, { maxOutputTokens: 1 })).finish.usage;
+    const events = await runOf(engine, request, { contextTokens: inputTokens + 5 });
+    expect(collect(events).finish).toMatchObject({ reason: 'length', usage: { outputTokens: 5 } });
+  });
+
   it('holds an answer or refuses, however little room is left', async () => {
     const engine = await models.start([...story, endOfTurn], { contextTokens: 256 });
     const outcomes = new Set<string>();

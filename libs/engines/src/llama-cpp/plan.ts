@@ -1,6 +1,7 @@
 import {
   type AssistantPart,
   type InferenceRequest,
+  outputLimit,
   type Reasoning,
   type Sampling,
   SluiceError,
@@ -82,8 +83,7 @@ export async function planGeneration(
   if (room <= 0 && delivered.length === 0) throw tooLong(`${prompt.length} tokens`, model.contextTokens);
   const deliveredTokens = delivered.length > 0 ? (run.resume?.outputTokens ?? 0) : 0;
   const deliveredReasoningTokens = Math.min(deliveredTokens, countReasoning(delivered, model));
-  const { maxOutputTokens = Number.POSITIVE_INFINITY } = request.sampling;
-  const limit = Math.min(maxOutputTokens, run.maxOutputTokens ?? maxOutputTokens) - deliveredTokens;
+  const limit = outputLimit(request, run, prompt.length) ?? Number.POSITIVE_INFINITY;
   return {
     history,
     calls,
@@ -94,7 +94,7 @@ export async function planGeneration(
     stopSequences: request.sampling.stopSequences,
     wrapper: wrapperFor(model.wrapper, history, calls.isForced),
     inputTokens: prompt.length,
-    maxTokens: Math.max(0, Math.min(limit, room)),
+    maxTokens: Math.max(0, Math.min(limit - deliveredTokens, room)),
     options: {
       ...drawing(request.sampling, defaults),
       ...(budgets && { budgets }),
