@@ -3,6 +3,8 @@ import { expect, it } from 'vitest';
 import { createAnswerReader } from './answer-reader.ts';
 
 const megabyte = 1024 * 1024;
+/** With room for the names beside it. */
+const nearlyMegabyte = 'x'.repeat(megabyte - 100);
 
 /** Begins to read a stream; returns what pushes the next delta of it. */
 function readStream(): (delta: object) => void {
@@ -35,6 +37,8 @@ it.each([
     'arguments',
     { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: 'x'.repeat(megabyte) } }] },
   ],
+  ['a field of its own', { audio: { data: nearlyMegabyte } }],
+  ['a part of a kind of its own', { content: [{ type: 'odd', data: nearlyMegabyte }] }],
 ])('an answer may be as long in a stream as in one piece, but not without limit: %s', (_what, delta) => {
   const push = readStream();
   for (let count = 0; count < 64; count += 1) push(delta);

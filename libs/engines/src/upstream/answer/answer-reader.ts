@@ -109,6 +109,11 @@ function lengthOf(event: GenerationEvent): number {
       return event.text.length;
     case 'tool-call-delta':
       return event.arguments.length;
+    // What only one format understands is collected as well: audio, for example.
+    case 'block-annotation':
+      return JSON.stringify(event.extensions).length;
+    case 'opaque':
+      return JSON.stringify(event.value).length;
     default:
       return 0;
   }
