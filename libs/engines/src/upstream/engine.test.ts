@@ -3,7 +3,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { collect, findGrammarError, type InferenceRequest, type Reasoning } from '@sluice/canonical';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { EngineServices } from '../engine.ts';
 import { referenceText } from '../simulated/reference.ts';
 import { askFor, record, runOf, textOf } from '../test-runs.ts';
@@ -36,6 +36,7 @@ beforeEach(async () => {
   server = await ChatServer.open();
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(engines.splice(0).map((engine) => engine.stop()));
   await server.close();
 });
@@ -656,10 +657,8 @@ describe('the readiness of an upstream engine', () => {
   });
 
   it('is in doubt for as long as nobody answers, if a call found nobody', async () => {
-    let now = 0;
-    const options = upstreamOptions.parse({ baseUrl: server.baseUrl });
-    const engine = createUpstreamEngine(options, { ...services, now: () => now });
-    engines.push(engine);
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const engine = createEngine();
     await engine.start(new AbortController().signal);
     const held: ServerResponse[] = [];
     server.answer = (response, { path }) => {
@@ -668,10 +667,21 @@ describe('the readiness of an upstream engine', () => {
     };
     await runOf(engine, askFor('hi'));
     await expect.poll(() => held).toHaveLength(1);
-    now += 5000;
+    vi.advanceTimersByTime(5000);
     expect(engine.availability()).toBe('in-doubt');
     held[0]?.end('{}');
     await expect.poll(() => engine.availability()).toBe('here');
+  });
+
+  it('is noticed to be gone after a clock was set back', async () => {
+    let now = Date.now();
+    const options = upstreamOptions.parse({ baseUrl: server.baseUrl, probeIntervalMs: 20 });
+    const engine = createUpstreamEngine(options, { ...services, now: () => now });
+    engines.push(engine);
+    await engine.start(new AbortController().signal);
+    now -= 3_600_000;
+    answerWith(503, {});
+    await expect.poll(() => engine.availability()).toBe('away');
   });
 
   it('is gone with its credential, and comes back with it', async () => {

@@ -96,7 +96,7 @@ export class UpstreamEngine implements Engine {
       // Twice as long, so that a failed connection can be told from a silent server.
       timeoutMs: 2 * options.connectTimeoutMs,
       intervalMs: options.probeIntervalMs,
-      now: services.now,
+      now,
       onChange: (isThere, why) => services.onReadiness(isThere, why),
     });
     const { firstEventTimeoutMs, idleTimeoutMs } = options;

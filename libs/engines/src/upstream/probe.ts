@@ -24,6 +24,7 @@ export interface ProbeOptions {
   headers: Record<string, string>;
   timeoutMs: number;
   intervalMs: number;
+  /** Monotonic milliseconds. */
   now(): number;
   /**
    * Called when the server goes away, with the reason, and when it is back; at most twice a second. Also called once
