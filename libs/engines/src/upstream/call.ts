@@ -161,6 +161,7 @@ export class UpstreamCall implements Call, Limited, Resting {
 
   /** Timers run before sockets are read: if our own event loop was blocked, the event may already be there. */
   expire(): void {
+    const { dueAt } = this;
     this.dueAt = Number.POSITIVE_INFINITY;
     if (this.hasEnded) {
       this.limits.forget(this);
@@ -168,7 +169,7 @@ export class UpstreamCall implements Call, Limited, Resting {
       return;
     }
     setImmediate(() => {
-      if (this.dueAt === Number.POSITIVE_INFINITY && !this.hasEnded) this.failSilent();
+      if (this.dueAt === Number.POSITIVE_INFINITY && !this.hasEnded) this.failSilent(dueAt);
     });
   }
 
@@ -219,10 +220,13 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.limits.watch(this);
   }
 
-  private failSilent(): void {
+  /** Something was due at this instant. */
+  private failSilent(dueAt: number): void {
     if (!this.isRefused && this.concludeIfWhole()) return;
     const { firstEventTimeoutMs, idleTimeoutMs } = this.services;
-    this.breakOff(silent(this.hasContent ? idleTimeoutMs : firstEventTimeoutMs, !this.hasContent));
+    // Pieces without content may have moved it.
+    const beganMs = Math.round(firstEventTimeoutMs + dueAt - this.beginsBy);
+    this.breakOff(silent(this.hasContent ? idleTimeoutMs : beganMs, !this.hasContent));
   }
 
   /** Some servers leave a stream open that has said that it is finished. Returns whether this one had. */

@@ -53,7 +53,7 @@ export const upstreamOptions = z
     firstEventTimeoutMs: timeoutMs
       .default(120_000)
       .describe(
-        'Longest wait for the first content of an answer. Pings and comments do not count as content.',
+        'Longest wait for the first content of an answer, unless a piece without content came within the last idleTimeoutMs. Pings and comments are no such pieces.',
       ),
     idleTimeoutMs: timeoutMs
       .default(60_000)

@@ -174,6 +174,17 @@ describe('the silence of an upstream', () => {
     expect(errorOf(events)?.message).toMatch(/fell silent/);
   });
 
+  it('before the first content is told in full, if such a server stops', async () => {
+    const { events, done } = await begin('openai');
+    for (let round = 0; round < 3; round += 1) await say([delta({ content: '' })], almost);
+    vi.advanceTimersByTime(idleTimeoutMs - almost + 1);
+    await done;
+    const [, awaitedMs] = /did not begin its answer for (\d+) ms/.exec(errorOf(events)?.message ?? '') ?? [];
+    // Waiting for the messages takes time, too.
+    expect(Number(awaitedMs)).toBeGreaterThanOrEqual(2 * almost + idleTimeoutMs);
+    expect(Number(awaitedMs)).toBeLessThan(2 * almost + idleTimeoutMs + 1000);
+  });
+
   it('in a refusal is not awaited as in an answer: its head has said what it is', async () => {
     status = 503;
     const { events } = await begin('openai');
