@@ -8,14 +8,14 @@ export function countJsonValues(text: string): number {
   let values = 1;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
-    if (code === quote) index = endOfString(text, index + 1);
+    if (code === quote) index = endOfJsonString(text, index + 1);
     else if (code === openBrace || code === openBracket || code === comma) values += 1;
   }
   return values;
 }
 
 /** The index of the quote that closes the string whose text begins at `from`; the length of the text if none does. */
-function endOfString(text: string, from: number): number {
+export function endOfJsonString(text: string, from: number): number {
   for (let found = text.indexOf('"', from); found >= 0; found = text.indexOf('"', found + 1)) {
     let before = found;
     while (before > from && text.charCodeAt(before - 1) === backslash) before -= 1;

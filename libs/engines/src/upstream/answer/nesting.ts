@@ -1,3 +1,5 @@
+import { endOfJsonString } from '@sluice/canonical';
+
 /**
  * The deepest JSON that is read from a server, in levels. Code that serializes it recurses once per level: thousands of
  * levels ended the process, and with it all other answers.
@@ -11,24 +13,11 @@ export function isTooDeep(json: string): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at += 1) {
     const sign = json[at];
-    if (sign === '"') at = endOfString(json, at);
+    if (sign === '"') at = endOfJsonString(json, at + 1);
     else if (sign === '[' || sign === '{') {
       depth += 1;
       if (depth > deepestAnswer) return true;
     } else if (sign === ']' || sign === '}') depth -= 1;
   }
   return false;
-}
-
-/** The index of the quote that closes the string which begins at `start`; the end of the text if none does. */
-function endOfString(json: string, start: number): number {
-  let at = json.indexOf('"', start + 1);
-  while (at >= 0 && isEscaped(json, at)) at = json.indexOf('"', at + 1);
-  return at < 0 ? json.length : at;
-}
-
-function isEscaped(json: string, quote: number): boolean {
-  let from = quote;
-  while (json[from - 1] === '\\') from -= 1;
-  return (quote - from) % 2 === 1;
 }
