@@ -1,5 +1,4 @@
-import type { AssistantPart, GenerationEvent, Resume } from '@sluice/canonical';
-import { isTerminal, SluiceError } from '@sluice/canonical';
+import { type AssistantPart, type GenerationEvent, type Resume, SluiceError } from '@sluice/canonical';
 
 /**
  * Filters a generation that is repeated from its beginning for a reader who already has a part of it: drops exactly the
@@ -53,7 +52,7 @@ export class DeliveredFilter {
       case 'start':
         return event;
       default:
-        if (isTerminal(event) && event.type === 'finish' && !this.isCaughtUp) throw mismatch();
+        if (event.type === 'finish' && !this.isCaughtUp) throw mismatch();
         return event;
     }
   }
