@@ -180,7 +180,8 @@ export interface UpstreamTarget {
 /** A request as it is sent to a server. */
 export interface EncodedRequest {
   path: string;
-  headers: Record<string, string>;
+  /** The same object for all requests that have none of their own, so that who adds to them can do so once. */
+  headers: Readonly<Record<string, string>>;
   body: JsonObject;
   /** Formats whose extensions could not be expressed, one entry for each thing that carried some. */
   dropped: FormatId[];

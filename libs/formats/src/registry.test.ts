@@ -63,6 +63,20 @@ test.each([
   expect(serverCodecs.some((codec) => codec.isCall(path))).toBe(expected);
 });
 
+test.each(formats)(
+  '$client.format gives all requests without headers of their own the same object',
+  ({ client }) => {
+    const [one, other] = ['one', 'other'].map((text) =>
+      client.encodeRequest(
+        { model: 'm', messages: [{ role: 'user', content: [{ type: 'text', text }] }], sampling: {} },
+        { model: 'm', stream: true, maxOutputTokens: 9 },
+      ),
+    );
+    expect(one?.headers).toBeDefined();
+    expect(one?.headers).toBe(other?.headers);
+  },
+);
+
 test('an upstream dialect is found by its name', () => {
   expect(findClientCodec('openai')?.format).toBe('openai');
   expect(findClientCodec('morse')).toBeUndefined();

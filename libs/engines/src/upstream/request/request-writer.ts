@@ -13,7 +13,7 @@ export class RequestWriter {
   private readonly address: Address;
   /** Names of the headers that the settings give. */
   private readonly given: ReadonlySet<string>;
-  private last: { path: string; headers: Record<string, string>; head: string } | undefined;
+  private last: { path: string; headers: EncodedRequest['headers']; head: string } | undefined;
 
   constructor(options: UpstreamOptions, codec: ClientCodec, address: Address) {
     this.options = options;
@@ -28,7 +28,7 @@ export class RequestWriter {
   }
 
   /** The headers of every request, besides those that are `encoded` for this one. */
-  headers(encoded: Record<string, string> = {}): Record<string, string> {
+  headers(encoded: EncodedRequest['headers'] = {}): Record<string, string> {
     const ours = {
       'content-type': 'application/json',
       accept: 'text/event-stream, application/json',
@@ -46,7 +46,7 @@ export class RequestWriter {
   }
 
   /** Most requests differ only in their body, so the last head is kept. */
-  private head(path: string, headers: Record<string, string>): string {
+  private head(path: string, headers: EncodedRequest['headers']): string {
     if (this.last?.path !== path || this.last.headers !== headers) {
       const facts = {
         path: this.address.pathTo(path),

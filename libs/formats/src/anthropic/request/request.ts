@@ -133,6 +133,8 @@ function isToken(text: string): boolean {
   return /^[!-~]+$/.test(text);
 }
 
+const plainHeaders = {};
+
 /**
  * The body for a server. What this dialect cannot express is refused, with three exceptions that no server promises to
  * honour anyway: `seed` is left out; a temperature above 1 becomes 1; JSON without a schema, or with a schema that
@@ -182,7 +184,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     stream: target.stream && maxTokens > 0,
     ...own,
   };
-  const headers: Record<string, string> = Array.isArray(betas) ? { 'anthropic-beta': betas.join(',') } : {};
+  const headers = Array.isArray(betas) ? { 'anthropic-beta': betas.join(',') } : plainHeaders;
   return { path: '/v1/messages', headers, body, dropped: encoding.dropped };
 }
 

@@ -117,6 +117,8 @@ function isMedia(type: string): boolean {
   return type === 'media' || type === 'opaque';
 }
 
+const jsonHeaders = { 'content-type': 'application/json' };
+
 /** The request for a server. Throws `invalid-request` for what the dialect cannot express. */
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   refuseEmptyAnswer(request);
@@ -136,7 +138,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   };
   return {
     path: encodePath(target.model, target.stream),
-    headers: { 'content-type': 'application/json' },
+    headers: jsonHeaders,
     body,
     dropped,
   };

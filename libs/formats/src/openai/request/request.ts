@@ -132,7 +132,6 @@ function decodeRest(wire: Body, understood: { output: boolean; effort: boolean }
   );
 }
 
-/** The same objects for every request, so that a caller that adds headers to them can do so once. */
 const streamHeaders = { 'content-type': 'application/json', accept: 'text/event-stream' };
 const singleHeaders = { 'content-type': 'application/json', accept: 'application/json' };
 
