@@ -88,7 +88,9 @@ describe('the dashboard', () => {
   it('shows no processes of others: their runtimes have metrics of the same names', () => {
     const shared = queries.filter(({ expression }) => /\b(up|process_\w+|nodejs_\w+)\b/.test(expression));
     expect(shared.length).toBeGreaterThan(0);
-    expect(shared.filter(({ expression }) => !expression.includes('job=~"ingress|worker"'))).toEqual([]);
+    expect(
+      shared.filter(({ expression }) => !expression.includes('job=~"sluice-ingress|sluice-worker"')),
+    ).toEqual([]);
   });
 
   it('counts frames as mended only where something was lost, not where a client left or reads slowly', () => {

@@ -164,7 +164,7 @@ export const repair: Row = {
 };
 
 /** The jobs as the scrape configurations of deploy/ name them: a cluster's Prometheus knows other processes, too. */
-const ofSluice = '{job=~"ingress|worker"}';
+const ofSluice = '{job=~"sluice-ingress|sluice-worker"}';
 
 /** Which processes run, and what they cost the hosts. */
 export const processes: Row = {

@@ -25,7 +25,7 @@ describe.skipIf(!isInstalled)('a real Prometheus', { timeout: 60_000 }, () => {
     const config = {
       global: { scrape_interval: '1s', evaluation_interval: '1s' },
       rule_files: [join(folder, 'rules.yml'), join(folder, 'alerts.yml')],
-      scrape_configs: [{ job_name: 'ingress', static_configs: [{ targets: [metrics.address] }] }],
+      scrape_configs: [{ job_name: 'sluice-ingress', static_configs: [{ targets: [metrics.address] }] }],
     };
     await writeFile(join(state, 'prometheus.yml'), JSON.stringify(config));
     const prometheus = spawn('prometheus', [

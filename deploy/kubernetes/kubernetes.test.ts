@@ -222,6 +222,22 @@ describe('the processes in the manifests', () => {
     expect(container('redis').resources.limits.memory).toBe('2Gi');
   });
 
+  it('have in every Prometheus the jobs that the alerts ask for', () => {
+    const asked = readFileSync(join(root, 'deploy/prometheus/alerts.yml'), 'utf8').matchAll(/job="([^"]+)"/g);
+    const jobs = [...new Set([...asked].map(([, job]) => job))].sort();
+    const { scrape_configs: scraped } = parse(
+      readFileSync(join(root, 'deploy/prometheus/prometheus.yml'), 'utf8'),
+    );
+    expect(scraped.map((each: { job_name: string }) => each.job_name).sort()).toEqual(jobs);
+    interface Monitor {
+      podMetricsEndpoints: [{ relabelings: [{ sourceLabels: string[]; replacement: string }] }];
+    }
+    const [{ relabelings }] = specOf<Monitor>('PodMonitor', 'sluice').podMetricsEndpoints;
+    expect(relabelings[0].sourceLabels).toEqual(['__meta_kubernetes_pod_label_app_kubernetes_io_name']);
+    const named = ['ingress', 'worker'].map((name) => relabelings[0].replacement.replace('$1', name));
+    expect(named).toEqual(jobs);
+  });
+
   it('scale workers by metrics that there are, below the slots that there are', () => {
     interface Scaling {
       scaleTargetRef: { name: string };
