@@ -219,6 +219,19 @@ export const processes: Row = {
       queries: [{ expression: `process_resident_memory_bytes${ofSluice}`, legend: '{{job}} {{instance}}' }],
     },
     {
+      title: 'Open files',
+      description:
+        'Of those that the process may open. Each client and each call of a model server is one; without any left, ' +
+        'ingresses turn clients away.',
+      unit: 'percentunit',
+      queries: [
+        {
+          expression: `process_open_fds${ofSluice} / process_max_fds${ofSluice}`,
+          legend: '{{job}} {{instance}}',
+        },
+      ],
+    },
+    {
       title: 'Event loop delay, p99',
       description: 'A blocked loop delays every stream of its process.',
       unit: 's',

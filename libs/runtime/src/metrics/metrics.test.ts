@@ -144,6 +144,9 @@ it('a registry of its own also holds the metrics of the process', async () => {
   const { contentType, body } = await renderMetrics(createWorkerMetrics().registry);
   expect(contentType).toContain('text/plain');
   expect(body).toContain('process_cpu_seconds_total');
+  // The alert of a process that runs out of files divides them. They are read from /proc.
+  const files = [...body.matchAll(/^process_(open|max)_fds [1-9]/gm)].map(([, which]) => which);
+  expect(files.sort()).toEqual(process.platform === 'linux' ? ['max', 'open'] : []);
   expect(body).toContain('# TYPE sluice_generation_duration_seconds histogram');
 });
 
