@@ -202,6 +202,12 @@ export const processes: Row = {
       queries: quantiles('sluice_redis_round_trip_seconds', [0.5, 0.99], { by: 'job' }),
     },
     {
+      title: 'Redis memory',
+      description: 'Of its maxmemory, on the fullest server. Above 70 % new requests are refused with 503.',
+      unit: 'percentunit',
+      queries: [{ expression: 'max(sluice_redis_memory_ratio)', legend: 'in use' }],
+    },
+    {
       title: 'CPU',
       description: 'Of one core. An ingress near 100 % needs a second one beside it.',
       unit: 'percentunit',

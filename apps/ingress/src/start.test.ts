@@ -77,6 +77,8 @@ it('an ingress that starts while Redis is full serves, and refuses requests for 
   const metrics = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
   expect(metrics).toContain('sluice_refusals_total{limit="memory"} 1\n');
   expect(metrics).toContain('sluice_redis_up 1\n');
+  // One byte is allowed.
+  expect(Number(/^sluice_redis_memory_ratio (.*)$/m.exec(metrics)?.[1])).toBeGreaterThan(100_000);
   expect((await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status).toBe(200);
 });
 

@@ -149,7 +149,7 @@ async function openKeys(links: Links, { config, logger, lifecycle }: IngressProc
 
 async function openAdmission(
   { commands: redis }: Links,
-  { lifecycle, logger }: IngressProcess,
+  { lifecycle, logger, metrics }: IngressProcess,
 ): Promise<Admission> {
   const memoryGate = createMemoryGate({
     redis,
@@ -171,6 +171,7 @@ async function openAdmission(
     },
   });
   await memoryGate.start();
+  metrics.redisMemory.readFrom(() => memoryGate.fill);
   lifecycle.onDrain('memory gate', () => memoryGate.close());
   const admission = createAdmission({ redis, memoryGate });
   await admission.start();

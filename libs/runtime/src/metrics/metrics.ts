@@ -177,6 +177,11 @@ const ingressDefinitions = {
       'memory is full, which sluice_refusals_total shows',
     {},
   ),
+  redisMemory: gauge(
+    'sluice_redis_memory_ratio',
+    'Share of its maxmemory that the fullest Redis server uses, as this ingress last saw it; 0 without a maxmemory',
+    {},
+  ),
   redisRoundTrip,
 } as const satisfies MetricDefinitions;
 
