@@ -169,6 +169,14 @@ async function openAdmission(
           'the memory of redis is nearly full: new requests are refused with 503 until some of it is free',
         );
     },
+    onRefusal: (err) => {
+      if (err === undefined) logger.info('redis tells again how full it is');
+      else
+        logger.warn(
+          { err },
+          'redis no longer tells how full it is, so requests would be admitted while it fills: allow its user INFO (+info)',
+        );
+    },
   });
   await memoryGate.start();
   metrics.redisMemory.readFrom(() => memoryGate.fill);

@@ -73,6 +73,29 @@ it('a Redis that fills up is reported once, and once more when a tenth of that i
   expect(told).toEqual([true, undefined, true]);
 });
 
+it('a Redis that refuses to tell of its memory is reported once, and once more when it tells again', async () => {
+  const clock = new FakeClock();
+  const redis = await bed.connect();
+  const told: (string | undefined)[] = [];
+  const memoryGate = createMemoryGate({ redis, clock, onRefusal: (refusal) => told.push(refusal?.message) });
+  const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+  await redis.config('SET', 'maxmemory', Math.floor(used * 1.2));
+  await memoryGate.start();
+  for (const rule of ['-info', '-info', '+info', '+info']) {
+    await redis.call('ACL', 'SETUSER', 'default', rule);
+    await clock.advance(1000);
+    // One look at a time: the gate's answer came before this one.
+    await redis.ping();
+    // What was told last stands.
+    expect(memoryGate.fill).toBeGreaterThan(0.7);
+  }
+  // Neither answered nor refused.
+  redis.disconnect();
+  await clock.advance(1000);
+  await memoryGate.close();
+  expect(told).toEqual([expect.stringContaining('NOPERM'), undefined]);
+});
+
 it('a Redis without a limit is never full, and what Redis does not count is not counted', () => {
   expect(memoryFill('used_memory:900\r\nmaxmemory:0\r\n')).toBe(0);
   expect(memoryFill('used_memory:900\r\nmaxmemory:1000\r\nmem_not_counted_for_evict:400\r\n')).toBe(0.5);

@@ -26,6 +26,11 @@ export interface MemoryGateOptions {
    * shuts it, so that a memory about that full is not told of at every look. Default: nothing.
    */
   onFull?(fill: number | undefined): void;
+  /**
+   * Called with the error when Redis refuses to tell of its memory, as to a user who may no longer ask, and with nothing
+   * when it tells again. Meanwhile what it told last stands. Default: nothing.
+   */
+  onRefusal?(refusal: Error | undefined): void;
 }
 
 /** Shuts admission while the memory of Redis is nearly full. */
@@ -52,8 +57,10 @@ class PollingMemoryGate implements MemoryGate {
   private readonly threshold: number;
   private readonly onEviction: (policy: string | undefined) => void;
   private readonly onFull: (fill: number | undefined) => void;
+  private readonly onRefusal: (refusal: Error | undefined) => void;
   private eviction: string | undefined;
   private isFull = false;
+  private isRefused = false;
   private looks: RegularLook | undefined;
 
   constructor({
@@ -63,6 +70,7 @@ class PollingMemoryGate implements MemoryGate {
     threshold = 0.7,
     onEviction = () => undefined,
     onFull = () => undefined,
+    onRefusal = () => undefined,
   }: MemoryGateOptions) {
     this.redis = redis;
     this.clock = clock;
@@ -70,6 +78,7 @@ class PollingMemoryGate implements MemoryGate {
     this.threshold = threshold;
     this.onEviction = onEviction;
     this.onFull = onFull;
+    this.onRefusal = onRefusal;
   }
 
   check(): void {
@@ -81,13 +90,22 @@ class PollingMemoryGate implements MemoryGate {
   }
 
   async start(): Promise<void> {
-    // A failed look changes nothing: others notice that Redis is away.
-    this.looks = lookRegularly(this.clock, this.everyMs, async () => this.note(await this.askNodes()));
+    this.looks = lookRegularly(this.clock, this.everyMs, () => this.look());
     await this.looks.take();
   }
 
   async close(): Promise<void> {
     await this.looks?.close();
+  }
+
+  private async look(): Promise<void> {
+    try {
+      this.note(await this.askNodes());
+      this.tellRefusal(undefined);
+    } catch (error) {
+      // A look that fails otherwise changes nothing: others notice that Redis is away.
+      if (error instanceof Error && error.name === 'ReplyError') this.tellRefusal(error);
+    }
   }
 
   private askNodes(): Promise<string[]> {
@@ -106,6 +124,13 @@ class PollingMemoryGate implements MemoryGate {
     if (isFull === this.isFull) return;
     this.isFull = isFull;
     this.onFull(isFull ? this.fill : undefined);
+  }
+
+  private tellRefusal(refusal: Error | undefined): void {
+    const isRefused = refusal !== undefined;
+    if (isRefused === this.isRefused) return;
+    this.isRefused = isRefused;
+    this.onRefusal(refusal);
   }
 
   private tellEviction(eviction: string | undefined): void {
