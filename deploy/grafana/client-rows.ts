@@ -80,7 +80,7 @@ export const traffic: Row = {
     {
       title: 'Refusals',
       description:
-        'By what refused. saturation calls for workers, overload, prompts and bodies for ingresses, memory for a larger Redis, and for workers nobody is there; the others are limits of a tenant.',
+        'By what refused. saturation calls for workers, overload, prompts and bodies for ingresses, memory for a larger Redis, redis for one that is away or slow, and for workers nobody is there; the others are limits of a tenant.',
       unit: 'reqps',
       queries: [{ expression: rate('sluice_refusals_total', 'limit'), legend: '{{limit}}' }],
     },
