@@ -58,7 +58,5 @@ async function ask(prometheusUrl: string, query: Query, signal: AbortSignal): Pr
   if (series.every(({ value }) => value[1] === 'NaN')) return 'no number';
   const labels = [...query.legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label ?? '');
   const missing = labels.filter((label) => !series.some(({ metric }) => label in metric));
-  // The zero of `or vector(0)` stands for series that have not begun: it has no labels yet.
-  const isComplete = missing.length === 0 || query.expression.endsWith('or vector(0)');
-  return isComplete ? undefined : `no label ${missing.join(', ')} for the legend`;
+  return missing.length === 0 ? undefined : `no label ${missing.join(', ')} for the legend`;
 }
