@@ -298,7 +298,7 @@ describe('thinking', () => {
       'xhigh',
       'max',
     ]);
-    const older = { ...target, model: 'claude-sonnet-4-5' };
+    const older = { ...target, model: 'claude-sonnet-4-5', maxTokens: 64_000 };
     expect(efforts.map((effort) => encodeThinking({ effort }, older).thinking?.budget_tokens)).toEqual([
       1024, 2048, 8192, 16_384, 24_576, 31_999,
     ]);
@@ -320,11 +320,14 @@ describe('thinking', () => {
     expect(budget(5, 50_000)).toStrictEqual({ type: 'enabled', budget_tokens: 1_024 });
     expect(budget(0, 50_000)).toStrictEqual({ type: 'disabled' });
     expect(budget(-1, 50_000)).toStrictEqual({ type: 'adaptive' });
+  });
+
+  test('leaves half of the answer, where the client named no budget', () => {
     const older = { ...target, model: 'claude-3-7-sonnet' };
-    expect(encodeThinking({ effort: 'high' }, { ...older, maxTokens: 1_025 })).toMatchObject({
-      thinking: { budget_tokens: 1_024 },
-    });
-    expect(encodeThinking({ effort: 'high' }, { ...older, maxTokens: 1_024 })).toEqual({});
+    const thought = (maxTokens: number) => encodeThinking({ effort: 'medium' }, { ...older, maxTokens });
+    expect(thought(8_192)).toMatchObject({ thinking: { budget_tokens: 4_096 } });
+    expect(thought(2_048)).toMatchObject({ thinking: { budget_tokens: 1_024 } });
+    expect(thought(2_047)).toEqual({});
   });
 
   test('gives way to a forced call, except for a budget', () => {

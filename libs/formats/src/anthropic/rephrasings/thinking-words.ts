@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '@sluice/canonical';
 import { effortNamed, effortsByStrength, nearestEffort } from '../../efforts.ts';
-import { leastBudget } from '../thinking/thinking.ts';
+import { roomFor } from '../thinking/thinking.ts';
 
 const refusesThinking =
   /\bthinking\b[\w." ]* (?:is not supported|not supported)\b|\bdoes not support thinking\b/i;
@@ -46,8 +46,8 @@ export function withThinkingBudget(body: JsonObject, refusal: string): JsonObjec
   const { thinking, ...rest } = body;
   if (!refusesAdaptive.test(refusal) || !isJsonObject(thinking) || thinking.type !== 'adaptive')
     return undefined;
-  const budget = Math.floor(Number(body.max_tokens) / 2);
-  return budget >= leastBudget ? { ...rest, thinking: { type: 'enabled', budget_tokens: budget } } : rest;
+  const budget = roomFor(Number.POSITIVE_INFINITY, Number(body.max_tokens));
+  return budget === undefined ? rest : { ...rest, thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
 /** Without a word about thinking, for a model that always thinks and refuses to be told not to. */

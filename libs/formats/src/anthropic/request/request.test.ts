@@ -179,7 +179,7 @@ describe('reasoning', () => {
     ['claude-opus-5-5', { budgetTokens: 512 }, { type: 'enabled', budget_tokens: 1024 }, undefined],
     ['claude-opus-5-5', { budgetTokens: 9000 }, { type: 'enabled', budget_tokens: 4095 }, undefined],
     ['claude-sonnet-4-5-20250929', { effort: 'low' }, { type: 'enabled', budget_tokens: 2048 }, undefined],
-    ['claude-opus-4-20250514', { effort: 'max' }, { type: 'enabled', budget_tokens: 4095 }, undefined],
+    ['claude-opus-4-20250514', { effort: 'max' }, { type: 'enabled', budget_tokens: 2048 }, undefined],
   ] satisfies [string, InferenceRequest['reasoning'], object, string | undefined][])(
     '%s is asked to think: %j',
     (model, reasoning, thinking, effort) => {

@@ -30,7 +30,7 @@ const budgetFor: Readonly<Record<AskingEffort, number>> = {
   xhigh: 24_576,
   max: 31_999,
 };
-export const leastBudget = 1024;
+const leastBudget = 1024;
 
 /** What `thinking` and `output_config` say, and what only this format can express. */
 export interface DecodedThinking {
@@ -131,8 +131,8 @@ export function encodeThinking(reasoning: Reasoning | undefined, target: Thinkin
   }
   if (form !== 'budget') return encodeAdaptive(effort, display, target);
   if (target.isToolForced) return {};
-  const budget = Math.min(budgetFor[effort ?? 'high'], target.maxTokens - 1);
-  if (budget < leastBudget || target.isMidLoop) return {};
+  const budget = roomFor(budgetFor[effort ?? 'high'], target.maxTokens);
+  if (budget === undefined || target.isMidLoop) return {};
   return { thinking: { type: 'enabled', budget_tokens: budget, ...display } };
 }
 
@@ -179,6 +179,15 @@ function effortAlone(reasoning: Reasoning | undefined): SaidThinking {
 function limitBudget(thinking: JsonObject, maxTokens: number): JsonObject {
   if (typeof thinking.budget_tokens !== 'number') return thinking;
   return { ...thinking, budget_tokens: within(thinking.budget_tokens, maxTokens) };
+}
+
+/**
+ * A budget that no client counted, at most half of the answer: who named no budget did not leave room for one. Absent
+ * where the half is less than the dialect accepts.
+ */
+export function roomFor(wanted: number, maxTokens: number): number | undefined {
+  const budget = Math.min(wanted, Math.floor(maxTokens / 2));
+  return budget >= leastBudget ? budget : undefined;
 }
 
 function within(budget: number, maxTokens: number): number {
