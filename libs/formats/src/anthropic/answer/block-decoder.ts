@@ -1,7 +1,7 @@
 import { type Extensible, extend, type GenerationEvent, type Json, type JsonObject } from '@sluice/canonical';
 import { keptBeside } from '../../json/kept-fields.ts';
 import { withoutDirectCaller } from '../request/messages-decode.ts';
-import { isOwnSignature, unsealThinking } from '../thinking/signature.ts';
+import { unsealThinking } from '../thinking/signature.ts';
 import { argumentsOf } from '../tool-arguments.ts';
 import { FORMAT } from '../wire.ts';
 import { decodeBlock } from './response.ts';
@@ -131,10 +131,9 @@ export class BlockDecoder {
   /** A signature made by another Sluice gateway may contain thinking that was not shown. */
   private sign(signature: Json | undefined): GenerationEvent[] {
     if (typeof signature !== 'string' || signature === '') return [];
-    if (isOwnSignature(signature))
-      return this.hasContent ? [] : this.say('reasoning', unsealThinking(signature));
-    this.signature = signature;
-    return [];
+    const { text, signature: server } = unsealThinking(signature);
+    if (server !== undefined) this.signature = server;
+    return this.hasContent ? [] : this.say('reasoning', text);
   }
 
   private annotate(fields: JsonObject): GenerationEvent[] {

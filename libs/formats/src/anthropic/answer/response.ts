@@ -85,11 +85,13 @@ function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
       const own = extensionsOf(part, FORMAT);
       if (own?.data !== undefined) return [{ type: 'redacted_thinking', ...own }];
       if (part.text === '' && own === undefined) return [];
+      const { signature: server, ...beside } = own ?? {};
+      const signature = typeof server === 'string' ? server : undefined;
       const said =
         call.wire.hidesThinking === true
-          ? { thinking: '', signature: sealThinking(part.text) }
-          : { thinking: part.text, signature: signThinking(part.text.length) };
-      return [{ type: 'thinking', ...said, ...own }];
+          ? { thinking: '', signature: sealThinking(part.text, signature) }
+          : { thinking: part.text, signature: signature ?? signThinking(part.text.length) };
+      return [{ type: 'thinking', ...said, ...beside }];
     }
     case 'tool-call':
       return [

@@ -114,8 +114,10 @@ export class StreamBlock {
 
   private sign(): string {
     if (this.kind !== 'thinking' || this.fields?.data !== undefined) return '';
-    const own = this.isHidden ? sealThinking(this.unseen) : signThinking(this.length);
-    return this.delta({ type: 'signature_delta', signature: this.signature ?? own });
+    const signature = this.isHidden
+      ? sealThinking(this.unseen, this.signature)
+      : (this.signature ?? signThinking(this.length));
+    return this.delta({ type: 'signature_delta', signature });
   }
 
   private delta(delta: Json): string {

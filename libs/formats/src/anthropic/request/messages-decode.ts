@@ -17,7 +17,7 @@ import { bareCallId, unpackCall } from '../../calls/call-luggage.ts';
 import { TextValues } from '../../json/text-values.ts';
 import { placed } from '../../places.ts';
 import { decodeMedia } from '../media.ts';
-import { isOwnSignature, unsealThinking } from '../thinking/signature.ts';
+import { unsealThinking } from '../thinking/signature.ts';
 import { encodeArguments } from '../tool-arguments.ts';
 import {
   FORMAT,
@@ -184,13 +184,8 @@ export function withoutDirectCaller({ caller, ...rest }: JsonObject): JsonObject
 
 function decodeReasoning(block: JsonObject, path: string): ReasoningPart {
   const { known, rest } = parseWire(thinkingBlock, block, path);
-  const { signature = '' } = known;
-  const isForeign = signature !== '' && !isOwnSignature(signature);
-  return {
-    type: 'reasoning',
-    text: known.thinking || unsealThinking(signature),
-    ...extend(FORMAT, isForeign ? { signature, ...rest } : rest),
-  };
+  const { text, ...signed } = unsealThinking(known.signature ?? '');
+  return { type: 'reasoning', text: known.thinking || text, ...extend(FORMAT, { ...signed, ...rest }) };
 }
 
 function decodeText(block: JsonObject, path: string): TextPart {

@@ -6,7 +6,7 @@ import { anthropic } from '../index.ts';
 const { server, client } = anthropic;
 const thought = 'Two ways 🤔: “a” or b.';
 const context = { id: 'g', createdAt: 0, model: 'm' };
-const events: GenerationEvent[] = [
+const unsigned: GenerationEvent[] = [
   { type: 'start', ...context },
   { type: 'reasoning-delta', block: 0, text: thought.slice(0, 9) },
   { type: 'reasoning-delta', block: 0, text: thought.slice(9) },
@@ -14,8 +14,8 @@ const events: GenerationEvent[] = [
   { type: 'finish', reason: 'stop', usage: {} },
 ];
 
-/** What a client that asked for this display of thinking is answered, if the model signs nothing. */
-function answered(display: string) {
+/** What a client that asked for this display of thinking is answered, if the server says this. */
+function answered(display: string, events: readonly GenerationEvent[] = unsigned) {
   const body = {
     model: 'm',
     max_tokens: 9000,
@@ -79,5 +79,54 @@ describe('thinking of a model that signs nothing', () => {
     expect(next(single.content)).toEqual(whole);
     const [block] = single.content as JsonObject[];
     expect(Buffer.from(`${block?.signature}`, 'base64').toString()).not.toContain('Two ways');
+  });
+});
+
+describe('thinking that a server shows and signs although the client did not want to see it', () => {
+  const signature = '0af7651916cd43dd8448eb211c80319c';
+  const signed: GenerationEvent[] = unsigned.toSpliced(3, 0, {
+    type: 'block-annotation',
+    block: 0,
+    extensions: { anthropic: { signature } },
+  });
+  const whole = [
+    { type: 'reasoning', text: thought, extensions: { anthropic: { signature } } },
+    { type: 'text', text: 'b.' },
+  ];
+
+  test('comes back with the signature, which may be a mere id', () => {
+    const { single, next } = answered('omitted', signed);
+    expect(single.content[0]).toMatchObject({ type: 'thinking', thinking: '' });
+    expect(next(single.content)).toEqual(whole);
+  });
+
+  test('is sealed the same in a stream and in a body, and both are read by a gateway before this one', () => {
+    const { single, stream } = answered('omitted', signed);
+    const [block] = single.content as JsonObject[];
+    expect(stream).toContain(JSON.stringify({ type: 'signature_delta', signature: block?.signature }));
+    expect(heard(stream)).toEqual(whole);
+    expect(collect(client.decodeResponse(single, context)).content).toEqual(whole);
+  });
+
+  test('is only the signature if the server shows no text', () => {
+    const hidden = signed.filter(({ type }) => type !== 'reasoning-delta');
+    const opened = hidden.toSpliced(1, 0, { type: 'reasoning-delta', block: 0, text: '' });
+    const { single, stream } = answered('omitted', opened);
+    expect(single.content[0]).toEqual({ type: 'thinking', thinking: '', signature });
+    expect(stream).toContain(JSON.stringify({ type: 'signature_delta', signature }));
+  });
+
+  test('keeps its signature beside the text if it is shown', () => {
+    const { single } = answered('summarized', signed);
+    expect(single.content[0]).toEqual({ type: 'thinking', thinking: thought, signature });
+  });
+
+  test('is nothing if a client made the seal up', () => {
+    for (const made of ['/3/', '/3/{"text":1,"signature":2}', '/3/[]', '/9/x']) {
+      const seal = `c2x1aWNl${Buffer.from(made).toString('base64')}`;
+      const { next } = answered('omitted');
+      const said = { type: 'text', text: 'b.' };
+      expect(next([{ type: 'thinking', thinking: '', signature: seal }, said])).toEqual([said]);
+    }
   });
 });
