@@ -2,10 +2,12 @@ import {
   collect,
   findGrammarError,
   type GenerationEvent,
+  isJsonObject,
   type Json,
   type JsonObject,
 } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { deepestArguments } from '../calls/argument-depth.ts';
 import { decodeResponse } from './answer/response.ts';
 import { decodeStop, encodeStop } from './answer/stop-reason.ts';
 import { AnthropicStreamDecoder } from './answer/stream-decode.ts';
@@ -180,6 +182,18 @@ describe('a block', () => {
       type: 'server_tool_use',
       input: { q: 1 },
     });
+  });
+
+  test('of an unknown type keeps its input as text if it is nested too deep to be passed on', () => {
+    const inputOf = (text: string) => {
+      const block = { type: 'mcp_tool_use', input: {} };
+      const deltas = [json(text.slice(0, 9)), json(text.slice(9))].map((delta) => push(0, delta));
+      const [part] = contentOf(open(0, block), ...deltas, close(0));
+      return part?.type === 'opaque' && isJsonObject(part.value) ? part.value.input : part;
+    };
+    const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+    expect(inputOf(nested(deepestArguments))).toEqual(JSON.parse(nested(deepestArguments)));
+    for (const levels of [deepestArguments + 1, 6000]) expect(inputOf(nested(levels))).toBe(nested(levels));
   });
 
   test('of a call without an id or a name is kept as it is', () => {

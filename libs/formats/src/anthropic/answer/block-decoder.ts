@@ -1,4 +1,5 @@
 import { type Extensible, extend, type GenerationEvent, type Json, type JsonObject } from '@sluice/canonical';
+import { isTooDeep } from '../../calls/argument-depth.ts';
 import { keptBeside } from '../../json/kept-fields.ts';
 import { withoutDirectCaller } from '../request/messages-decode.ts';
 import { unsealThinking } from '../thinking/signature.ts';
@@ -161,13 +162,17 @@ export class BlockDecoder {
   }
 
   private wholeBlock(): JsonObject {
-    if (this.input === '') return this.block;
-    try {
-      const input: Json = JSON.parse(this.input);
-      return { ...this.block, input };
-    } catch {
-      return { ...this.block, input: this.input };
-    }
+    return this.input === '' ? this.block : { ...this.block, input: readInput(this.input) };
+  }
+}
+
+/** Text that is cut off, or nested deeper than anybody can pass on, stays text. */
+function readInput(text: string): Json {
+  try {
+    const input: Json = JSON.parse(text);
+    return isTooDeep(input) ? text : input;
+  } catch {
+    return text;
   }
 }
 
