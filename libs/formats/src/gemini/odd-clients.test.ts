@@ -431,6 +431,13 @@ describe('a result', () => {
   test.each<[JsonObject, JsonObject]>([
     [{ response: { output: 'a' } }, { content: [{ type: 'text', text: 'a' }] }],
     [{ response: { error: 'a' } }, { isError: true, content: [{ type: 'text', text: 'a' }] }],
+    [{ response: { error: '' } }, { isError: true, content: [{ type: 'text', text: '' }] }],
+    [
+      { response: { error: { a: 1 } } },
+      { isError: true, content: [{ type: 'text', text: '{"error":{"a":1}}' }] },
+    ],
+    [{ response: { error: null, a: 1 } }, { content: [{ type: 'text', text: '{"error":null,"a":1}' }] }],
+    [{ response: { error: false } }, { content: [{ type: 'text', text: '{"error":false}' }] }],
     [{ response: { result: 'a' } }, { content: [{ type: 'text', text: '{"result":"a"}' }] }],
     [{ response: { output: 1 } }, { content: [{ type: 'text', text: '{"output":1}' }] }],
     [

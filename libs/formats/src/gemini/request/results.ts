@@ -30,7 +30,7 @@ export function decodeResult(part: WirePart, calls: CallLedger, path: string): T
     type: 'tool-result',
     toolCallId: call.id,
     ...(call.name && { toolName: call.name }),
-    ...(object && 'error' in object && !('output' in object) && { isError: true }),
+    ...(object && saysFailed(object) && { isError: true }),
     content: [...(object ? [{ type: 'text' as const, text: said ?? JSON.stringify(object) }] : []), ...media],
     ...extend(FORMAT, object && said === undefined ? Object.assign(kept, { [wholeResponse]: true }) : kept),
   };
@@ -39,6 +39,11 @@ export function decodeResult(part: WirePart, calls: CallLedger, path: string): T
 /** The fields of a part and of a result that are read by name. */
 const partFields = new Set(['functionResponse']);
 const resultFields = new Set(['id', 'name', 'response', 'parts']);
+
+/** Tools that always return the same fields have an empty `error` where nothing failed. */
+function saysFailed(response: JsonObject): boolean {
+  return !('output' in response) && (response.error ?? false) !== false;
+}
 
 function plainText(response: JsonObject | undefined): string | undefined {
   const [entry, ...others] = Object.entries(response ?? {});
