@@ -86,6 +86,15 @@ describe('a Claude model', () => {
     expect(other).not.toHaveProperty('top_p');
   });
 
+  test('does not think for a client of generate content that asks only not to see it', () => {
+    for (const thinkingConfig of [{ includeThoughts: false }, {}]) {
+      const asked = generate({ generationConfig: { temperature: 0.3, thinkingConfig } });
+      const body = sent('gemini', asked, 'anthropic', 'claude-sonnet-4-5');
+      expect(body).not.toHaveProperty('thinking');
+      expect(body.temperature).toBe(0.3);
+    }
+  });
+
   test('gets no thinking together with a forced call, nor without room for it', () => {
     const forced = { ...codingTool, toolConfig: { functionCallingConfig: { mode: 'ANY' } } };
     const offered = { ...forced, tools: [{ functionDeclarations: [{ name: 'f' }] }] };

@@ -314,13 +314,23 @@ describe('thinking', () => {
       { effort: 'none', visible: false },
     ],
     [{ thinkingBudget: -1 }, { visible: false }],
+    [{ includeThoughts: true }, { visible: true }],
     [{ thinkingLevel: 'EXTREME' }, { visible: false }],
   ])('%j means %j', (wire, reasoning) => {
     expect(thinking(wire).reasoning).toStrictEqual(reasoning);
   });
 
+  test('is not asked for by a client that says only that it wants to see none', () => {
+    for (const wire of [{ includeThoughts: false }, { includeThoughts: false, odd: 1 }, { odd: 1 }]) {
+      expect(thinking(wire).reasoning).toBeUndefined();
+      expect(encode(thinking(wire)).generationConfig).toEqual({ thinkingConfig: wire });
+    }
+    expect(thinking({}).reasoning).toBeUndefined();
+    expect(encode(thinking({}))).not.toHaveProperty('generationConfig');
+  });
+
   test('that has no canonical form comes back to a server of the dialect', () => {
-    for (const wire of [{ thinkingBudget: -1 }, { thinkingLevel: 'EXTREME' }, { odd: 1 }]) {
+    for (const wire of [{ thinkingBudget: -1 }, { thinkingLevel: 'EXTREME' }]) {
       expect(encode(thinking(wire)).generationConfig).toEqual({
         thinkingConfig: { includeThoughts: false, ...wire },
       });

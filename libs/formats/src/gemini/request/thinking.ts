@@ -30,6 +30,15 @@ export function decodeThinking(config: WireGenerationConfig['thinkingConfig']): 
   if (!config) return { kept: {} };
   const { includeThoughts, thinkingBudget, thinkingLevel, ...rest } = config;
   const level = thinkingLevel === undefined ? undefined : effortOfLevel[thinkingLevel.toLowerCase()];
+  const kept = {
+    ...keptFields(rest),
+    ...(thinkingBudget === -1 && { thinkingBudget }),
+    ...(thinkingLevel !== undefined && !level && { thinkingLevel }),
+  };
+  // Whether thoughts are shown says nothing of how much is thought, but who wants to see some wants some.
+  if (thinkingBudget === undefined && thinkingLevel === undefined && !includeThoughts) {
+    return { kept: keptFields({ includeThoughts, ...kept }) };
+  }
   const effort = thinkingBudget === 0 ? 'none' : level;
   const budgetTokens = thinkingBudget !== undefined && thinkingBudget > 0 ? thinkingBudget : undefined;
   return {
@@ -38,11 +47,7 @@ export function decodeThinking(config: WireGenerationConfig['thinkingConfig']): 
       ...(budgetTokens !== undefined && { budgetTokens }),
       visible: includeThoughts ?? false,
     },
-    kept: {
-      ...keptFields(rest),
-      ...(thinkingBudget === -1 && { thinkingBudget }),
-      ...(thinkingLevel !== undefined && !level && { thinkingLevel }),
-    },
+    kept,
   };
 }
 
