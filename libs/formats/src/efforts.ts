@@ -24,3 +24,9 @@ export function nearestEffort(
   const strength = effortsByStrength.indexOf(effort);
   return known.find((other) => effortsByStrength.indexOf(other) > strength) ?? known.at(-1);
 }
+
+/** The effort that spends about as much as this budget of tokens, which is above 0. */
+export function effortOf(budget: number): 'low' | 'medium' | 'high' {
+  if (budget <= 4096) return 'low';
+  return budget <= 16_384 ? 'medium' : 'high';
+}

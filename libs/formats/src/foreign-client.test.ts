@@ -752,11 +752,21 @@ describe('a Gemini model', () => {
     expect(effort('none', 'gemini-flash-latest')).toEqual({ ...hidden, thinkingLevel: 'LOW' });
   });
 
+  test('that knows levels gets one instead of a budget', () => {
+    const level = (body: object) => thinking('anthropic', messages(body), 'gemini-3-pro');
+    const budget = (tokens: number) => ({ thinking: { type: 'enabled', budget_tokens: tokens } });
+    expect(level(budget(1024))).toEqual({ includeThoughts: true, thinkingLevel: 'LOW' });
+    expect(level(budget(10_000))).toEqual({ includeThoughts: true, thinkingLevel: 'MEDIUM' });
+    expect(level(budget(31_999))).toEqual({ includeThoughts: true, thinkingLevel: 'HIGH' });
+    expect(level({ ...budget(31_999), output_config: { effort: 'low' } })).toMatchObject({
+      thinkingLevel: 'LOW',
+    });
+  });
+
   test('gets a budget within its bounds, and no penalty of 0', () => {
     const budget = (tokens: number, model: string) =>
       thinking('anthropic', messages({ thinking: { type: 'enabled', budget_tokens: tokens } }), model);
     expect(budget(31_999, 'gemini-2.5-flash')).toMatchObject({ thinkingBudget: 24_576 });
-    expect(budget(64_000, 'gemini-3-pro')).toMatchObject({ thinkingBudget: 32_768 });
     expect(budget(64_000, 'other')).toMatchObject({ thinkingBudget: 64_000 });
     const penalties = chat({ frequency_penalty: 0, presence_penalty: 0.5 });
     expect(sent('openai', penalties, 'gemini', 'gemini-2.5-pro').generationConfig).toEqual({

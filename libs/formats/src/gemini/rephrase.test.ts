@@ -52,7 +52,21 @@ test('a model that knows only one of level and budget keeps the one that it know
   const noBudget = 'Thinking budget is not supported for this model.';
   expect(said(by({ thinkingBudget: 512 }), noLevel)).toBeUndefined();
   expect(said(by({ thinkingLevel: 'LOW' }), noBudget)).toBeUndefined();
-  expect(said(by({ thinkingBudget: 512 }), noBudget)).toEqual({ contents, generationConfig: {} });
+});
+
+test.each([
+  [512, { thinkingLevel: 'LOW' }],
+  [8192, { thinkingLevel: 'MEDIUM' }],
+  [24_576, { thinkingLevel: 'HIGH' }],
+  [0, { thinkingLevel: 'MINIMAL' }],
+  [-1, {}],
+])('a model that knows no budget gets for %i %j, and goes on showing its thoughts', (budget, level) => {
+  const asked = { temperature: 1, thinkingConfig: { includeThoughts: true, thinkingBudget: budget } };
+  const noBudget = 'Thinking budget is not supported for this model.';
+  const next = said({ generationConfig: asked }, noBudget);
+  const generationConfig = { temperature: 1, thinkingConfig: { includeThoughts: true, ...level } };
+  expect(next).toEqual({ contents, generationConfig });
+  expect(said(next ?? {}, noBudget)).toBeUndefined();
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { objectOf } from '../json/json-object.ts';
 import { jsonInWords } from './request/output.ts';
+import { levelOf } from './request/thinking.ts';
 
 const refusesPenalties = /\bpenalty is not enabled\b/i;
 /** Refusals by models, and by an API that is older than the field. */
@@ -26,8 +27,8 @@ const refusesInstruction = /\bdeveloper instruction is not enabled\b/i;
 /**
  * The body changed to suit a server that refused it with these words: without the ids of calls, which a client of this
  * format may have got from us or from another server. For a client of another format (`isForeign`), which cannot know
- * what the model behind a name accepts: without penalties, with the next level of thinking, without a
- * word about thinking, with JSON asked for in words, or with the system instruction at the head of the conversation.
+ * what the model behind a name accepts: without penalties, with the next level of thinking or with one instead of
+ * a budget, without a word about thinking, with JSON asked for in words, or with the system instruction at the head of the conversation.
  * Absent when the refusal is about none of these, or the body does not have what it is about: a refusal is remembered
  * for every later request.
  */
@@ -103,7 +104,15 @@ function withoutThinking(body: JsonObject, refusal: string): JsonObject | undefi
   const { thinkingLevel, thinkingBudget } = thinkingIn(body);
   if (form !== undefined && (form === 'level' ? thinkingLevel : thinkingBudget) === undefined)
     return undefined;
-  return withoutSettings(body, ['thinkingConfig']);
+  return form === 'budget' ? withLevel(body) : withoutSettings(body, ['thinkingConfig']);
+}
+
+/** With a level in place of the budget. */
+function withLevel(body: JsonObject): JsonObject {
+  const { thinkingBudget, ...shown } = thinkingIn(body);
+  const thinkingLevel = typeof thinkingBudget === 'number' ? levelOf(thinkingBudget) : undefined;
+  const thinkingConfig = { ...shown, ...(thinkingLevel !== undefined && { thinkingLevel }) };
+  return { ...body, generationConfig: { ...objectOf(body.generationConfig), thinkingConfig } };
 }
 
 function withoutNoThinking(body: JsonObject): JsonObject | undefined {

@@ -156,7 +156,7 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'thinking-as-level',
-    says: 'Hardly a model of generate content knows a level above high. It accepts either a level or a budget, of which the budget is more exact. Thinking is shown unless the client asked not to see it.',
+    says: 'Hardly a model of generate content knows a level above high. It accepts either a level or a budget. Unless its name tells which, it gets the budget, which is more exact. Thinking is shown unless the client asked not to see it.',
     holds: (crossing) => toGenerate(crossing) && crosses(crossing),
     rewrite: rewriteThinking(({ effort, budget, visible }) => {
       const shown = visible ?? effort !== 'none';

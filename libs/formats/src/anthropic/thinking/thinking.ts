@@ -5,7 +5,7 @@ import {
   type Reasoning,
   type ReasoningEffort,
 } from '@sluice/canonical';
-import { effortNamed } from '../../efforts.ts';
+import { effortNamed, effortOf } from '../../efforts.ts';
 import { keptBeside } from '../../json/kept-fields.ts';
 import type { Reader } from '../../reader.ts';
 import { alwaysThinks, knowsXhigh, thinkingFormOf } from '../request/claude-models.ts';
@@ -192,10 +192,4 @@ export function roomFor(wanted: number, maxTokens: number): number | undefined {
 
 function within(budget: number, maxTokens: number): number {
   return Math.max(leastBudget, Math.min(budget, maxTokens - 1));
-}
-
-/** The effort that spends about as much as this budget. */
-function effortOf(budget: number): AskingEffort {
-  if (budget <= 2 * budgetFor.low) return 'low';
-  return budget <= budgetFor.high ? 'medium' : 'high';
 }

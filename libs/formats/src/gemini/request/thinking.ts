@@ -1,4 +1,5 @@
 import type { InferenceRequest, JsonObject, Reasoning, ReasoningEffort } from '@sluice/canonical';
+import { effortOf } from '../../efforts.ts';
 import { keptFields } from '../../json/kept-fields.ts';
 import type { Reader } from '../../reader.ts';
 import { keptOn, nestedIn } from '../kept.ts';
@@ -57,7 +58,10 @@ interface Budgets {
   most: number;
 }
 
-/** Models from the third generation on take a level, those of 2.5 a budget, older ones neither. */
+/**
+ * Models from the third generation on take a level, those of 2.5 a budget, older ones neither. A budget is read by the
+ * third generation for old clients only, and not relied on.
+ */
 const levels = /gemini-(?:[3-9]|\d\d|(?:pro|flash|flash-lite)-latest)/;
 /** The only ones of them that know a level below LOW. */
 const minimalists = /gemini-(?:3(?:\.[15])?-flash|3\.\d+-flash-lite|flash-lite-latest)/;
@@ -98,8 +102,8 @@ function accepted({ effort, budgetTokens }: Reasoning, model: string): Reasoning
     // These models cannot stop thinking.
     const least = minimalists.test(model) ? 'minimal' : 'low';
     if (effort === 'none' || budgetTokens === 0) return { effort: least };
-    if (budgetTokens !== undefined) return { budgetTokens: Math.min(budgetTokens, budgetOfEffort.max) };
-    return effort === undefined ? {} : { effort: effort === 'minimal' ? least : atMostHigh(effort) };
+    const wanted = effort ?? effortOfBudget(budgetTokens);
+    return wanted === undefined ? {} : { effort: wanted === 'minimal' ? least : atMostHigh(wanted) };
   }
   const limits = budgets.find(([pattern]) => pattern.test(model))?.[1];
   if (!limits || (effort === undefined && budgetTokens === undefined)) {
@@ -113,6 +117,17 @@ function accepted({ effort, budgetTokens }: Reasoning, model: string): Reasoning
   }
   const wanted = budgetTokens ?? budgetOfEffort[effort ?? 'high'];
   return { budgetTokens: Math.min(limits.most, Math.max(leastThought, wanted)) };
+}
+
+/** Absent if the amount is left to the model, as a negative budget does. */
+function effortOfBudget(budget: number | undefined): ReturnType<typeof effortOf> | undefined {
+  return budget === undefined || budget < 0 ? undefined : effortOf(budget);
+}
+
+/** The level in place of a budget that a model refuses; absent if the amount is left to the model. */
+export function levelOf(budget: number): string | undefined {
+  const effort = budget === 0 ? 'minimal' : effortOfBudget(budget);
+  return effort && levelOfEffort[effort];
 }
 
 /** Every model with levels knows HIGH, and hardly one a level above. */
