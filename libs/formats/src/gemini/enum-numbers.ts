@@ -18,6 +18,15 @@ export const schemaTypes: readonly string[] = [
 /** `FunctionCallingConfig.Mode`. */
 export const callingModes: readonly string[] = ['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED'];
 
+/** `ThinkingConfig.ThinkingLevel`, by Google's published definition, which has no number for XHIGH yet. */
+export const thinkingLevels: readonly string[] = [
+  'THINKING_LEVEL_UNSPECIFIED',
+  'LOW',
+  'MEDIUM',
+  'HIGH',
+  'MINIMAL',
+];
+
 /** The word that a number stands for; anything else unchanged. */
 export function wordOf<Value>(value: Value, words: readonly string[]): Value | string {
   return typeof value === 'number' ? (words[value] ?? value) : value;

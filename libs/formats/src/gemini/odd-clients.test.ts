@@ -316,6 +316,10 @@ describe('thinking', () => {
     [{ thinkingBudget: -1 }, { visible: false }],
     [{ includeThoughts: true }, { visible: true }],
     [{ thinkingLevel: 'EXTREME' }, { visible: false }],
+    [{ thinkingLevel: 1 }, { effort: 'low', visible: false }],
+    [{ thinkingLevel: 2 }, { effort: 'medium', visible: false }],
+    [{ thinkingLevel: 3 }, { effort: 'high', visible: false }],
+    [{ thinkingLevel: 4 }, { effort: 'minimal', visible: false }],
   ])('%j means %j', (wire, reasoning) => {
     expect(thinking(wire).reasoning).toStrictEqual(reasoning);
   });

@@ -5,7 +5,7 @@ import { firstMistake } from '../json/first-mistake.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens, tokenCount } from '../token-count.ts';
 import { normalizeFields } from './casing.ts';
-import { callingModes, wordOf } from './enum-numbers.ts';
+import { callingModes, thinkingLevels, wordOf } from './enum-numbers.ts';
 
 /*
  * The schemas name only what we read; unknown fields pass through and are kept. Bodies are normalized first
@@ -30,6 +30,8 @@ function asList(value: unknown): unknown {
 }
 
 const listOf = <Item extends z.ZodType>(item: Item) => z.preprocess(asList, z.array(item));
+
+const enumWord = (words: readonly string[]) => z.preprocess((value) => wordOf(value, words), z.string());
 
 const part = z.preprocess(
   (value) => (typeof value === 'string' ? { text: value } : value),
@@ -91,16 +93,17 @@ const generationConfig = z.looseObject({
     .looseObject({
       includeThoughts: z.boolean().optional(),
       thinkingBudget: integer.pipe(z.number().min(-1)).optional(),
-      thinkingLevel: z.string().optional(),
+      thinkingLevel: enumWord(thinkingLevels).optional(),
     })
     .optional(),
 });
 
-const mode = z.preprocess((value) => wordOf(value, callingModes), z.string());
-
 const toolConfig = z.looseObject({
   functionCallingConfig: z
-    .looseObject({ mode: mode.optional(), allowedFunctionNames: listOf(z.string()).optional() })
+    .looseObject({
+      mode: enumWord(callingModes).optional(),
+      allowedFunctionNames: listOf(z.string()).optional(),
+    })
     .optional(),
 });
 
