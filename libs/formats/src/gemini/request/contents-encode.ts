@@ -1,4 +1,4 @@
-import type { FormatId, JsonObject, Message, SystemMessage } from '@sluice/canonical';
+import type { FormatId, JsonObject, Message, SystemMessage, ToolResultPart } from '@sluice/canonical';
 import type { Reader } from '../../reader.ts';
 import { keptOn, noteForeign } from '../kept.ts';
 import { acceptedMedia, encodeCall, encodePart } from '../parts.ts';
@@ -39,12 +39,13 @@ export function encodeContents(
   const names = callNames(messages);
   const turns: Turn[] = [];
   const inOrder = reader.isForeign ? inCallOrder(messages) : messages;
+  const places = resultPlaces(reader.isForeign ? messages : []);
   for (const [index, message] of inOrder.entries()) {
     if (index < head) continue;
     noteForeign(message, dropped);
     // Some clients reuse an id: a result belongs to the last call before it.
     for (const [id, name] of callNames([message])) names.set(id, name);
-    const turn = encodeTurn(message, names, `messages[${index}]`, dropped);
+    const turn = encodeTurn(message, names, { path: `messages[${index}]`, places }, dropped);
     add(turns, reader.isForeign ? asServersTake(turn, reader.model) : withSignature(turn, reader.model));
   }
   if (reader.isForeign) putUserFirst(turns);
@@ -101,17 +102,34 @@ function isContent(field: string): boolean {
   return field !== 'text' && field !== 'thought';
 }
 
+/** Where a message is in the request. */
+interface Whereabouts {
+  path: string;
+  /** The paths of results that may have been put in another order; a refusal names where the client put them. */
+  places: ReadonlyMap<ToolResultPart, string>;
+}
+
+function resultPlaces(messages: readonly Message[]): ReadonlyMap<ToolResultPart, string> {
+  const places = new Map<ToolResultPart, string>();
+  for (const [at, message] of messages.entries()) {
+    if (message.role !== 'tool') continue;
+    for (const [index, result] of message.content.entries()) {
+      places.set(result, `messages[${at}].content[${index}]`);
+    }
+  }
+  return places;
+}
+
 function encodeTurn(
   message: Message,
   names: ReadonlyMap<string, string>,
-  path: string,
+  where: Whereabouts,
   dropped: FormatId[],
 ): Turn {
-  const at = (index: number) => `${path}.content[${index}]`;
   const role = message.role === 'assistant' ? 'model' : 'user';
   return {
     role,
-    parts: encodeParts(message, names, at, dropped),
+    parts: encodeParts(message, names, where, dropped),
     kept: keptOn(message),
     isResults: message.role === 'tool',
     hasResults: message.role === 'tool',
@@ -121,11 +139,14 @@ function encodeTurn(
 function encodeParts(
   message: Message,
   names: ReadonlyMap<string, string>,
-  at: (index: number) => string,
+  { path, places }: Whereabouts,
   dropped: FormatId[],
 ): JsonObject[] {
+  const at = (index: number) => `${path}.content[${index}]`;
   if (message.role === 'tool') {
-    return message.content.map((result, index) => encodeResult(result, names, at(index), dropped));
+    return message.content.map((result, index) =>
+      encodeResult(result, names, places.get(result) ?? at(index), dropped),
+    );
   }
   return message.content.map((part, index) => {
     if (part.type !== 'tool-call') return encodePart(part, at(index), dropped);

@@ -122,6 +122,14 @@ describe('turns', () => {
       expect(sentBy('openai', call('a'), call('b'), results('b', 'a'))).toEqual(['a', 'b']);
     });
 
+    test('are refused by their places in the request, whatever their order', () => {
+      const odd = results('c', 'b');
+      odd.content[0]?.content.push(foreign());
+      expect(() => sentBy('openai', call('a', 'b', 'c'), odd, results('a'))).toThrow(
+        expect.objectContaining({ options: { param: 'messages[2].content[0].content[0]' } }),
+      );
+    });
+
     test('are ordered apart from those of another step, even if ids come again', () => {
       const messages = [call('a', 'b'), results('b', 'a'), call('b', 'a'), results('a', 'b')];
       expect(sentBy('openai', ...messages)).toEqual(['a', 'b', 'b', 'a']);
