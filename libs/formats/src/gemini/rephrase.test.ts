@@ -1,5 +1,6 @@
 import type { JsonObject } from '@sluice/canonical';
 import { expect, test } from 'vitest';
+import { jsonInstruction } from '../json-instruction.ts';
 import { gemini } from './index.ts';
 
 const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }];
@@ -114,6 +115,18 @@ test.each([
   expect(said({ generationConfig: json, systemInstruction }, refusal)?.systemInstruction).toEqual({
     parts: [{ text: 'Be kind.' }, words],
   });
+});
+
+test('the words for JSON are those of every format, and speak of tools only if there are some', () => {
+  const refusal = 'JSON mode is not enabled for models/gemma-3-27b-it';
+  const asked = (fields: JsonObject) => {
+    const generationConfig = { responseMimeType: 'application/json' };
+    return said({ generationConfig, ...fields }, refusal)?.systemInstruction;
+  };
+  const wish = jsonInstruction(undefined);
+  expect(asked({})).toEqual({ parts: [{ text: wish }] });
+  const tools = [{ functionDeclarations: [{ name: 'f' }] }];
+  expect(asked({ tools })).toEqual({ parts: [{ text: `Once no tool has to be called: ${wish}` }] });
 });
 
 test('a model that takes no JSON beside tools is asked for it in words only if there are tools', () => {

@@ -125,7 +125,7 @@ function withJsonInWords(body: JsonObject): JsonObject | undefined {
   const plain = withoutSettings(body, ['responseMimeType', 'responseJsonSchema']);
   const instruction = objectOf(systemInstruction);
   const said = Array.isArray(instruction.parts) ? instruction.parts : [];
-  const words = { text: jsonInWords(isJsonObject(schema) ? schema : undefined) };
+  const words = { text: jsonInWords(isJsonObject(schema) ? schema : undefined, body.tools !== undefined) };
   return plain && { ...plain, systemInstruction: { ...instruction, parts: [...said, words] } };
 }
 

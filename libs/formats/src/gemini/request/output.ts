@@ -1,5 +1,6 @@
 import { type InferenceRequest, isJsonObject, type JsonObject, type OutputFormat } from '@sluice/canonical';
 import { keptFields } from '../../json/kept-fields.ts';
+import { jsonInstruction } from '../../json-instruction.ts';
 import type { Reader } from '../../reader.ts';
 import { invalidField } from '../wire.ts';
 import { decodeSchema, spellsOrder } from './schema.ts';
@@ -67,13 +68,12 @@ export function outputInstruction(
 ): string | undefined {
   const isRefused = isForeign && tools.length > 0 && takesNoJsonWithTools.test(model);
   if (output?.type !== 'json' || !isRefused) return undefined;
-  return jsonInWords(output.schema);
+  return jsonInWords(output.schema, true);
 }
 
-/** Words that ask for JSON of this schema, or for any JSON, where the setting is refused. */
-export function jsonInWords(schema: JsonObject | undefined): string {
-  const form = schema ? ` It follows this JSON Schema: ${JSON.stringify(schema)}` : '';
-  return `Once no tool has to be called, answer with one valid JSON value and nothing else.${form}`;
+/** Words that ask for JSON of this schema, or for any JSON object, where the setting is refused. */
+export function jsonInWords(schema: JsonObject | undefined, hasTools: boolean): string {
+  return (hasTools ? 'Once no tool has to be called: ' : '') + jsonInstruction(schema);
 }
 
 /** The form of the answer for an upstream. Empty if `responseFormat`, which is kept as it came, already says it. */
