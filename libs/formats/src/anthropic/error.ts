@@ -19,6 +19,7 @@ import {
   saysRefusedMedia,
   saysTooLong,
 } from '../failures/upstream-words.ts';
+import { objectOf } from '../json/json-object.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { kindOfErrorCode } from './error-code.ts';
@@ -147,11 +148,11 @@ function describe({ type, message, details }: WireError, fallback: ErrorKind, si
 
 /**
  * Reads an error in a stream or body that began well; absent when there is none. Routers that serve many dialects send
- * it without an event type and with a status as its code.
+ * it without an event type and with a status as its code, or as a mere text.
  */
 export function decodeInBandError({ error }: JsonObject): ErrorInfo | undefined {
-  if (!isJsonObject(error)) return undefined;
-  const status = Number(error.code);
+  if (typeof error === 'string' ? error === '' : !isJsonObject(error)) return undefined;
+  const status = Number(objectOf(error).code);
   const kind = status >= 400 ? kindOfStatus(status) : 'upstream-failed';
   return decodeErrorBody({ error }, kind, unreadable('wordless').message);
 }

@@ -462,6 +462,15 @@ test('an error may come from a router: without an event type, and with a status 
   expect(decodeResponse(said, context)).toEqual([{ type: 'error', error }]);
 });
 
+test('an error may be a mere text, in a stream and in a body', () => {
+  const error = { kind: 'upstream-failed', message: 'no worker is left' };
+  const said = { error: 'no worker is left' };
+  const half = decode(begin, open(0, { type: 'text', text: 'half' }), said, { type: 'message_stop' });
+  expect(half.at(-1)).toEqual({ type: 'error', error });
+  expect(decodeResponse(said, context)).toEqual([{ type: 'error', error }]);
+  expect(decode(begin, { type: 'ping', error: '' }, ...end).at(-1)).toMatchObject({ type: 'finish' });
+});
+
 test('a prompt of 0 tokens is one that nobody counted, and so is the answer to it', () => {
   const usage = (input_tokens: number, output_tokens: number, more = {}) => ({
     usage: { input_tokens, output_tokens, ...more },

@@ -223,6 +223,12 @@ describe('an answer', () => {
     expect(failure(chunk([]), { error: { code: 429, message: 'busy' } })).toMatchObject({
       error: { kind: 'rate-limited', message: 'busy' },
     });
+    expect(failure(chunk([]), { error: 'no worker is left' })).toMatchObject({
+      error: { kind: 'upstream-failed', message: 'no worker is left' },
+    });
+    expect(failure(chunk([]), { error: '' })).toMatchObject({
+      error: { message: 'the upstream sent a message that is not an answer' },
+    });
   });
 
   test('reports the tokens of its prompt at once if the first chunk has them', () => {

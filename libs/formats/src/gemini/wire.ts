@@ -126,6 +126,11 @@ export type WireRequestBody = z.output<typeof requestBody>;
 
 const count = z.preprocess((value) => tokenCount(numberOfText(value)), z.number().optional());
 
+/** Routers and proxies say an error as a mere text. */
+function asError(value: unknown): unknown {
+  return typeof value === 'string' && value !== '' ? { message: value } : value;
+}
+
 /** What we read of an answer, be it whole or a chunk of a stream. */
 export const responseBody = z.looseObject({
   candidates: z
@@ -151,7 +156,7 @@ export const responseBody = z.looseObject({
     .optional(),
   modelVersion: z.string().optional(),
   responseId: z.string().optional(),
-  error: z.looseObject({}).optional(),
+  error: z.preprocess(asError, z.looseObject({})).optional(),
 });
 
 export type WireResponse = z.output<typeof responseBody>;
