@@ -46,6 +46,23 @@ it.each(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'i
   },
 );
 
+it('keys keep their order, the description included, and what is added follows them', () => {
+  const items = {
+    description: 'Some.',
+    type: 'array',
+    minItems: 2,
+    items: { description: '', type: 'number' },
+  };
+  const schema = { description: 'A list.', type: 'object', properties: { items }, required: ['items'] };
+  const said = { description: 'Some.\n\n{minItems: 2}', type: 'array', items: { type: 'number' } };
+  expect(JSON.stringify(answerSchema(schema))).toBe(
+    JSON.stringify({ ...schema, properties: { items: said }, additionalProperties: false }),
+  );
+  expect(JSON.stringify(answerSchema({ minimum: 1, type: 'number' }))).toBe(
+    JSON.stringify({ type: 'number', description: '{minimum: 1}' }),
+  );
+});
+
 it.each<[string, JsonObject, JsonObject]>([
   [
     'an unknown format is described',

@@ -20,15 +20,18 @@ const plain: ReadonlySet<string> = new Set(['$ref', 'enum', 'const', 'type', 'ti
 /**
  * Converts the schema of an answer, or of a strict function's arguments, to what Claude accepts. Claude refuses
  * whatever its grammar cannot enforce. So objects are closed, alternatives become `anyOf`, and an unknown keyword moves
- * into the description, as the vendor's own SDK does it. Keys keep their order.
+ * into the description, as the vendor's own SDK does it. Keys keep their order, and what is added follows them.
  */
 export function answerSchema(schema: JsonObject): JsonObject {
   const accepted: [string, Json][] = [];
   const unsupported: [string, Json][] = [];
   let description = '';
   for (const [name, value] of Object.entries(schema)) {
-    if (name === 'description' && typeof value === 'string') description = value;
-    else if (name === 'oneOf' || lists.has(name))
+    if (name === 'description' && typeof value === 'string') {
+      description = value;
+      // Holds its place; its text may grow below.
+      if (value !== '') accepted.push([name, value]);
+    } else if (name === 'oneOf' || lists.has(name))
       accepted.push([name === 'oneOf' ? 'anyOf' : name, each(value)]);
     else if (maps.has(name) && isJsonObject(value)) accepted.push([name, ofEach(value)]);
     else if (name === 'items') accepted.push([name, within(value)]);
