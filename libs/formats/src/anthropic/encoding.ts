@@ -1,6 +1,6 @@
-import { type Extensible, type FormatId, type JsonObject, type Opaque, SluiceError } from '@sluice/canonical';
+import type { Extensible, FormatId, JsonObject, Opaque } from '@sluice/canonical';
 import type { Reader } from '../reader.ts';
-import { FORMAT } from './wire.ts';
+import { FORMAT, invalid } from './wire.ts';
 
 /** State of the encoding of one request, shared by all its blocks. */
 export interface Encoding extends Reader {
@@ -23,15 +23,10 @@ export function ownFields(thing: Extensible, encoding: Encoding): JsonObject {
 /** The original value of an opaque thing of this format. Throws `invalid-request` at `path` for another format's. */
 export function ownValue(opaque: Opaque, path: string): JsonObject {
   if (opaque.format !== FORMAT) {
-    throw unsayable(path, `this model's server does not understand a part of the ${opaque.format} format`);
+    throw invalid(path, `this model's server does not understand a part of the ${opaque.format} format`);
   }
   // Safe to cast: only this format's decoders make its opaques, and they make them from objects.
   return opaque.value as JsonObject;
-}
-
-/** The refusal of something that is valid in canonical terms but that this dialect cannot express. */
-export function unsayable(path: string, reason: string): SluiceError {
-  return new SluiceError('invalid-request', `${path}: ${reason}`, { param: path });
 }
 
 interface GivenIds {

@@ -1,8 +1,8 @@
 import { extend, isJsonObject, type JsonObject, type MediaPart, type Opaque } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
 import { typeOfData } from '../media/image-type.ts';
-import { type Encoding, ownFields, unsayable } from './encoding.ts';
-import { base64Source, FORMAT, fileSource, mediaBlock, parseWire, urlSource } from './wire.ts';
+import { type Encoding, ownFields } from './encoding.ts';
+import { base64Source, FORMAT, fileSource, invalid, mediaBlock, parseWire, urlSource } from './wire.ts';
 
 const pdf = 'application/pdf';
 /** For a file whose type only the server that stores it knows. */
@@ -61,7 +61,7 @@ export function encodeMedia(given: MediaPart, path: string, encoding: Encoding):
   const isImage = part.mediaType.startsWith('image/');
   const source = encodeSource(part, isImage);
   if (source === undefined) {
-    throw unsayable(path, "this model's server accepts images, PDF and text, but no media of this type");
+    throw invalid(path, "this model's server accepts images, PDF and text, but no media of this type");
   }
   return {
     type: isImage ? 'image' : 'document',

@@ -105,7 +105,7 @@ export function parseWire<Shape extends z.ZodRawShape>(
   throw invalid(fieldPath(path, issue?.path ?? []), issue === undefined ? 'is not valid' : reasonOf(issue));
 }
 
-/** A client's mistake at `path`. */
+/** The refusal of what is at `path`: a client's mistake, or what this dialect cannot express, by its canonical path. */
 export function invalid(path: string, reason: string): SluiceError {
   return new SluiceError('invalid-request', `${path}: ${reason}`, { param: path });
 }

@@ -15,11 +15,11 @@ import {
 } from '@sluice/canonical';
 import { parseArguments } from '../../calls/call-arguments.ts';
 import { mediaLabel } from '../../media/media-label.ts';
-import { type Encoding, ownFields, ownValue, unsayable } from '../encoding.ts';
+import { type Encoding, ownFields, ownValue } from '../encoding.ts';
 import { encodeMedia } from '../media.ts';
 import { isForeignSignature } from '../thinking/foreign-thinking.ts';
 import { unsigned } from '../thinking/thinking-block.ts';
-import { FORMAT } from '../wire.ts';
+import { FORMAT, invalid } from '../wire.ts';
 import { isClaude } from './claude-models.ts';
 import { isReference } from './tool-references.ts';
 
@@ -164,7 +164,7 @@ function encodeAssistantPart(part: AssistantPart, path: string, encoding: Encodi
       return [{ type: 'tool_use', id: encoding.ids.ofCall(part.id), name: part.name, input, ...own }];
     }
     case 'media':
-      throw unsayable(path, "this model's server accepts no media in an assistant turn");
+      throw invalid(path, "this model's server accepts no media in an assistant turn");
     default:
       return encodePart(part, path, encoding);
   }

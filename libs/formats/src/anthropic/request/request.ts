@@ -17,7 +17,7 @@ import type {
 import { objectOf } from '../../json/json-object.ts';
 import { jsonInstruction } from '../../json-instruction.ts';
 import { readerOf } from '../../reader.ts';
-import { createEncoding, type Encoding, ownFields, unsayable } from '../encoding.ts';
+import { createEncoding, type Encoding, ownFields } from '../encoding.ts';
 import { decodeThinking, encodeOwnThinking } from '../thinking/thinking.ts';
 import {
   FORMAT,
@@ -147,7 +147,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { betas, deferred_tools, thinking, output_config, metadata, ...own } = ownFields(request, encoding);
   const { messages: conversation, compaction } = takeCompaction(request.messages);
   const { system, messages } = encodeMessages(conversation, encoding);
-  if (messages.length === 0) throw unsayable('messages', 'must not hold blank text only');
+  if (messages.length === 0) throw invalid('messages', 'must not hold blank text only');
   const isFitted = reader.isForeign && isClaude(target.model);
   const { sampling, output, endUser } = request;
   const maxTokens = sampling.maxOutputTokens ?? target.maxOutputTokens;
@@ -220,9 +220,9 @@ function enforcedSchema(output: OutputFormat | undefined, isFitted: boolean): Js
 
 function refuseUnsayable({ sampling, logprobs }: InferenceRequest): void {
   const reason = "this model's server has no such setting";
-  if (sampling.frequencyPenalty) throw unsayable('sampling.frequencyPenalty', reason);
-  if (sampling.presencePenalty) throw unsayable('sampling.presencePenalty', reason);
-  if (logprobs !== undefined) throw unsayable('logprobs', reason);
+  if (sampling.frequencyPenalty) throw invalid('sampling.frequencyPenalty', reason);
+  if (sampling.presencePenalty) throw invalid('sampling.presencePenalty', reason);
+  if (logprobs !== undefined) throw invalid('logprobs', reason);
 }
 
 function isThinking(thinking: JsonObject | undefined): boolean {
