@@ -856,7 +856,6 @@ describe('a continued answer', () => {
   it.each<[string, Reasoning]>([
     ['declined by its effort', { effort: 'none' }],
     ['declined by its budget', { budgetTokens: 0 }],
-    ['only said to be hidden', { visible: false }],
   ])('goes on where thinking is %s', async (_what, reasoning) => {
     answerWith(200, complete('the rest'));
     const events = await runOf(createEngine({ resume: 'prefix' }), askFor('hi', { reasoning }), { resume });

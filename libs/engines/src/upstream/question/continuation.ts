@@ -4,7 +4,6 @@ import {
   type GenerationEvent,
   type InferenceRequest,
   type JsonObject,
-  type Reasoning,
   type Resume,
   thinkingWish,
   type Usage,
@@ -83,14 +82,7 @@ function finishAtLimit(outputTokens: number): FinishEvent {
 }
 
 function isPlain({ tools, output, reasoning }: InferenceRequest): boolean {
-  return !tools?.length && output?.type !== 'json' && !wantsThoughts(reasoning);
-}
-
-/** A client of generate content says that it sees no thoughts, which is the default, without asking for any. */
-function wantsThoughts(reasoning: Reasoning | undefined): boolean {
-  if (thinkingWish(reasoning) !== 'asked') return false;
-  const { effort, budgetTokens, visible } = reasoning ?? {};
-  return effort !== undefined || budgetTokens !== undefined || visible !== false;
+  return !tools?.length && output?.type !== 'json' && thinkingWish(reasoning) !== 'asked';
 }
 
 /** Whether a server refuses what it was asked. It had accepted the client's part before; the rest are our own words. */
