@@ -1,15 +1,17 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, existsSync, openSync, writeFileSync } from 'node:fs';
+import { constants, existsSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { openTestFolder } from '../test-folder.ts';
+import { openLogOutput } from './log-output.ts';
 
 const children: ChildProcess[] = [];
 afterEach(() => {
+  vi.useRealTimers();
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
@@ -110,3 +112,40 @@ it('lines keep their order, and the last ones are not lost', async () => {
   await Promise.all([ended, once(stdout, 'close')]);
   expect(lines).toEqual(['first', 'broken', 'last']);
 });
+
+it.runIf(existsSync('/proc/self/fd'))(
+  'a flush writes what a full pipe has not taken before the lines that wait, and once',
+  async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const pipe = join(openTestFolder(), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    const room = Buffer.alloc(1024 * 1024);
+    let taken = '';
+    const read = () => {
+      taken += room.toString('utf8', 0, readSync(reader, room));
+    };
+    const output = openLogOutput(openSync(pipe, 'w'), room.length);
+    // More than a pipe holds, and less than twice that.
+    const lines = Array.from({ length: 20_000 }, (_, line) => `${line}\n`).join('');
+    output.write(lines);
+    while (vi.getTimerCount() === 0) await new Promise(setImmediate);
+    output.write('broken\n');
+    read();
+    output.flushSync();
+    read();
+    expect(taken).toBe(`${lines}broken\n`);
+
+    output.write('later\n');
+    vi.runOnlyPendingTimers();
+    while (!taken.endsWith('later\n')) {
+      await new Promise(setImmediate);
+      try {
+        read();
+      } catch {
+        // Nothing is there yet.
+      }
+    }
+    expect(taken).toBe(`${lines}broken\nlater\n`);
+  },
+);

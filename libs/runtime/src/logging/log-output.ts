@@ -14,6 +14,7 @@ export interface LogOutput {
 const busyPauseMs = 5;
 /** How long a flush waits for a reader that reads nothing. */
 const flushLimitMs = 1_000;
+const nothing: Buffer = Buffer.alloc(0);
 
 /**
  * Writes lines to a file descriptor in the background. It replaces pino's own destination, whose flush repeats a
@@ -25,6 +26,8 @@ export function openLogOutput(target: number, maxWaiting: number): LogOutput {
   let waiting = '';
   /** Characters that are being written. */
   let underWay = 0;
+  /** Of them, those that a full pipe has not taken yet. A flush takes them away. */
+  let paused = nothing;
   let isScheduled = false;
 
   const begin = (): void => {
@@ -39,11 +42,20 @@ export function openLogOutput(target: number, maxWaiting: number): LogOutput {
   const put = (bytes: Buffer): void => {
     output.prepare();
     write(output.fd, bytes, (error, written) => {
-      if (error && isBusy(error)) setTimeout(put, busyPauseMs, bytes);
+      if (error && isBusy(error)) pause(bytes);
       // Text that cannot be written is given up; later lines will show whether writing works again.
       else if (error || written === bytes.length) next();
       else put(bytes.subarray(written));
     });
+  };
+  const pause = (bytes: Buffer): void => {
+    paused = bytes;
+    setTimeout(() => put(takePaused()), busyPauseMs);
+  };
+  const takePaused = (): Buffer => {
+    const bytes = paused;
+    paused = nothing;
+    return bytes;
   };
 
   return {
@@ -57,7 +69,7 @@ export function openLogOutput(target: number, maxWaiting: number): LogOutput {
       process.nextTick(begin);
     },
     flushSync: () => {
-      const bytes = Buffer.from(waiting);
+      const bytes = Buffer.concat([takePaused(), Buffer.from(waiting)]);
       waiting = '';
       writeAtOnce(output, bytes);
     },
