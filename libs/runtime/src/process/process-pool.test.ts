@@ -10,7 +10,10 @@ import { ProcessPool } from './process-pool.ts';
 const started: ChildProcess[] = [];
 /** Ids of processes that ignore SIGTERM. They are killed after each test; one left behind would outlive all tests. */
 const deaf: number[] = [];
+const { execPath } = process;
 afterEach(() => {
+  process.execPath = execPath;
+  vi.unstubAllEnvs();
   vi.useRealTimers();
   for (const child of started.splice(0)) child.kill('SIGKILL');
   for (const pid of deaf.splice(0).filter(isAlive)) process.kill(pid, 'SIGKILL');
@@ -152,6 +155,43 @@ describe('a process of a pool', () => {
     await pool.stop();
     vi.advanceTimersByTime(60_000);
     expect(lives).toHaveLength(8);
+  });
+
+  // The system refuses most starts by an event, and some by an exception.
+  it.each([
+    ['there is no program', () => (process.execPath = join(openTestFolder(), 'missing'))],
+    ['its environment is too large', () => vi.stubEnv('TOO_LARGE', 'x'.repeat(3_000_000))],
+  ])('that cannot be started again because %s is tried after the same pauses', async (_reason, spoil) => {
+    const { pool, told, lives, exits, next } = createPool(0);
+    const first = once(exits, 'told');
+    await pool.add();
+    await first;
+    spoil();
+    await next();
+    await next();
+    process.execPath = execPath;
+    vi.unstubAllEnvs();
+    await next();
+    expect(told).toEqual([0, 200, 400, 800]);
+    // Of these, two have ended, and two have never begun.
+    expect(lives).toEqual([0, 1, 1, 1]);
+    await pool.stop();
+    vi.advanceTimersByTime(60_000);
+    expect(lives).toHaveLength(4);
+  });
+
+  it('that cannot be started at first is told to who wants it', async () => {
+    for (const spoil of [
+      () => (process.execPath = join(openTestFolder(), 'missing')),
+      () => vi.stubEnv('TOO_LARGE', 'x'.repeat(3_000_000)),
+    ]) {
+      spoil();
+      const { pool } = createPool(0);
+      await expect(pool.add()).rejects.toThrow('spawn');
+      await pool.stop();
+      process.execPath = execPath;
+      vi.unstubAllEnvs();
+    }
   });
 
   it('is restarted without delay after a life of ten seconds, and not after a shorter one', async () => {

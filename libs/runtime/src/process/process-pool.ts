@@ -50,8 +50,9 @@ export class ProcessPool {
   }
 
   /**
-   * Starts another process and resolves when it serves. If it ends before that, this process exits with 1: the child
-   * has given the reason on the shared standard error, and a restart would not mend it.
+   * Starts another process and resolves when it serves. Rejects if the system does not start it. If it ends before it
+   * serves, this process exits with 1: the child has given the reason on the shared standard error, and a restart would
+   * not mend it.
    */
   add(): Promise<ReadyProcess> {
     const seat = new Seat(this.seats.length, this.options);
@@ -65,7 +66,8 @@ export class ProcessPool {
   }
 }
 
-type OnExit = (code: number | null, signal: NodeJS.Signals | null) => void;
+/** How a process ended, or why the system did not start it. */
+type End = { child: ChildProcess; code: number | null; signal: NodeJS.Signals | null } | { error: unknown };
 
 class Seat {
   private child: ChildProcess | undefined;
@@ -82,13 +84,14 @@ class Seat {
   }
 
   start(): Promise<ReadyProcess> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       let isServing = false;
-      const child = this.spawn((code, signal) => {
-        if (isServing) this.ended(child, code, signal);
+      const child = this.spawn((end) => {
+        if (isServing) this.ended(end);
+        else if ('error' in end) reject(end.error);
         else if (!this.isStopping) process.exit(1);
       });
-      child.on('message', (message) => {
+      child?.on('message', (message) => {
         const ready = readyMessage.safeParse(message);
         if (!ready.success) return;
         isServing = true;
@@ -120,37 +123,54 @@ class Seat {
     this.child?.kill(this.isStopping ? 'SIGKILL' : 'SIGTERM');
   }
 
-  private spawn(onExit: OnExit): ChildProcess {
+  /** Calls `onEnd` once, even if there is no process. */
+  private spawn(onEnd: (end: End) => void): ChildProcess | undefined {
     const environment = this.options.environmentOf(this.index, this.restarts);
-    const child = fork(this.options.entry, {
-      env: environment,
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    this.child = child;
-    child.once('exit', (code, signal) => {
-      this.options.onExit?.(environment);
-      onExit(code, signal);
-    });
-    return child;
+    try {
+      const child = fork(this.options.entry, {
+        env: environment,
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
+      this.child = child;
+      child.once('exit', (code, signal) => {
+        this.options.onExit?.(environment);
+        onEnd({ child, code, signal });
+      });
+      // Without a listener, a system that is short of processes or files would end this process and all the others.
+      child.on('error', (error) => {
+        if (child.pid === undefined) onEnd({ error });
+      });
+      return child;
+    } catch (error) {
+      // What the system lacks is mostly told by the event, and memory by an exception.
+      onEnd({ error });
+      return undefined;
+    }
   }
 
-  private ended(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
+  private ended(end: End): void {
     if (this.isStopping) return;
     const { failures } = this;
-    const delayMs = failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
+    const restartInMs = failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
     this.failures += 1;
-    // The field is not named `pid`, because that is the logging process's own in every line.
-    const ended = { process: child.pid, code, signal, restartInMs: delayMs };
-    this.options.logger.error(ended, 'process ended');
-    this.restart = setTimeout(() => {
+    if ('error' in end) {
+      this.options.logger.error({ err: end.error, restartInMs }, 'process not started');
+    } else {
       this.restarts += 1;
-      const forgive = setTimeout(() => {
-        this.failures = 0;
-      }, healthyAfterMs);
-      const next = this.spawn((nextCode, nextSignal) => {
-        clearTimeout(forgive);
-        this.ended(next, nextCode, nextSignal);
-      });
-    }, delayMs);
+      const { child, code, signal } = end;
+      // The field is not named `pid`, because that is the logging process's own in every line.
+      this.options.logger.error({ process: child.pid, code, signal, restartInMs }, 'process ended');
+    }
+    this.restart = setTimeout(() => this.startAgain(), restartInMs);
+  }
+
+  private startAgain(): void {
+    const forgive = setTimeout(() => {
+      this.failures = 0;
+    }, healthyAfterMs);
+    this.spawn((end) => {
+      clearTimeout(forgive);
+      this.ended(end);
+    });
   }
 }
