@@ -37,9 +37,14 @@ it.each([
   ['{"a":[1]}', { a: [1] }],
   ['"8"', '8'],
   ['http://host:1/x', 'http://host:1/x'],
-  ['', ''],
+  ['""', ''],
 ])('the value %j is %j', (text, value) => {
   expect(applyOverrides({}, { SLUICE_SET__X: text }).settings).toEqual({ x: value });
+});
+
+it('takes an empty value for an absent one', () => {
+  const environment = { SLUICE_SET__LIST__0: '', SLUICE_SET__LIST__1: ' ' };
+  expect(applyOverrides(settings, environment)).toEqual({ settings, applied: [] });
 });
 
 it('adds what is new: spelt as known, as written in mixed case, else in lower case', () => {
