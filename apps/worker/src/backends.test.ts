@@ -35,6 +35,24 @@ describe('a worker', () => {
     await expect(load(['real'])).rejects.toThrow('pools.real.backend.credential: the environment variable');
   });
 
+  it('knows how the options of every engine are spelt, which its file need not have', async () => {
+    const loading = load(['local'], {
+      SLUICE_SET__POOLS__LOCAL__BACKEND__ENGINE: 'upstream',
+      SLUICE_SET__POOLS__LOCAL__BACKEND__BASE_URL: 'http://127.0.0.1:1/v1',
+      SLUICE_SET__POOLS__LOCAL__BACKEND__MEDIA__MAX_REQUEST_BYTES: '1000',
+      SLUICE_SET__POOLS__FAKE__BACKEND__TTFT_MS: '5',
+      SLUICE_SET__MODELS__THREE__POOL: 'local',
+    });
+    expect(await namesOf(loading)).toEqual(['local']);
+    expect((await loading).catalog.overridden).toEqual([
+      'models.three.pool',
+      'pools.fake.backend.ttftMs',
+      'pools.local.backend.baseUrl',
+      'pools.local.backend.engine',
+      'pools.local.backend.media.maxRequestBytes',
+    ]);
+  });
+
   it('serves a pool that is listed twice only once', async () => {
     expect(await namesOf(load(['fake', 'fake']))).toEqual(['fake']);
   });

@@ -1,5 +1,5 @@
-import { type LoadedCatalog, loadCatalog, type Pool } from '@sluice/catalog';
-import { type Backend, parseBackend } from '@sluice/engines';
+import { type CheckBackend, type LoadedCatalog, loadCatalog, type Pool } from '@sluice/catalog';
+import { type Backend, optionNames, parseBackend } from '@sluice/engines';
 import { ConfigError, type Environment, spellingHint } from '@sluice/runtime';
 import type { WorkerConfig } from './config.ts';
 
@@ -18,13 +18,14 @@ export async function loadBackends(
   environment: Environment,
 ): Promise<{ catalog: LoadedCatalog; backends: PoolBackend[] }> {
   const backends = new Map<string, Backend>();
-  const catalog = await loadCatalog(path, environment, (raw, place, pool) => {
+  const check: CheckBackend = (raw, place, pool) => {
     // The environment need not hold what the engines of other workers' pools want.
     if (wanted && !wanted.includes(pool)) return [];
     const { backend, problems } = parseBackend(raw, place, environment);
     if (backend) backends.set(pool, backend);
     return problems;
-  });
+  };
+  const catalog = await loadCatalog(path, environment, { check, spellings: optionNames() });
   const known = [...catalog.pools.keys()];
   const problems = (wanted ?? [])
     .filter((name) => !catalog.pools.has(name))

@@ -1,7 +1,7 @@
 import { ConfigError, type Problem } from '@sluice/runtime';
 import { describe, expect, it } from 'vitest';
 import { parseCatalog, toPublicModels } from './catalog.ts';
-import { catalogSettings, catalogSpellings, defaultCatalogSettings } from './settings.ts';
+import { catalogSettings, defaultCatalogSettings } from './settings.ts';
 
 const pool = { backend: { engine: 'simulated', slots: 8 } };
 /** With every setting that a pool has. */
@@ -354,10 +354,4 @@ it('lists show what a caller may use, and an alias only if its model’s own nam
     { id: 'first', displayName: 'one', createdAt: 0, contextTokens: 9 },
   ]);
   expect(listed('two').map(({ id }) => id)).toEqual(['two']);
-});
-
-it('every name of the settings can be overridden', () => {
-  expect(catalogSpellings).toEqual(
-    expect.arrayContaining(['pools', 'backend', 'maxWaiting', 'requestTimeoutMs', 'aliases']),
-  );
 });

@@ -15,10 +15,14 @@ afterEach(() => rm(folder, { recursive: true }));
 
 it('reads the file, as the environment changes it', async () => {
   await writeFile(path, 'pools: { gpu: { backend: { engine: upstream } } }\nmodels: { m: { pool: gpu } }\n');
-  const catalog = await loadCatalog(path, { SLUICE_SET__POOLS__GPU__MAX_WAITING: '7' });
+  const catalog = await loadCatalog(path, {
+    SLUICE_SET__POOLS__GPU__MAX_WAITING: '7',
+    SLUICE_SET__MODELS__M__REQUEST_TIMEOUT_MS: '100',
+  });
   expect(catalog.pools.get('gpu')?.maxWaiting).toBe(7);
+  expect(catalog.models.get('m')?.requestTimeoutMs).toBe(100);
   expect(catalog.resolve('m')?.pool).toBe('gpu');
-  expect(catalog.overridden).toEqual(['pools.gpu.maxWaiting']);
+  expect(catalog.overridden).toEqual(['models.m.requestTimeoutMs', 'pools.gpu.maxWaiting']);
 });
 
 it('takes the built-in settings without a file, as the environment changes them', async () => {
@@ -38,7 +42,9 @@ it('says where a mistake is', async () => {
 
 it('lets the engines check their options', async () => {
   const check = () => [{ path: 'pools.sim.backend.slots', message: 'is too much' }];
-  await expect(loadCatalog(undefined, {}, check)).rejects.toThrow('pools.sim.backend.slots: is too much');
+  await expect(loadCatalog(undefined, {}, { check, spellings: [] })).rejects.toThrow(
+    'pools.sim.backend.slots: is too much',
+  );
 });
 
 it('says which file is empty', async () => {

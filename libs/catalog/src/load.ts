@@ -1,6 +1,6 @@
-import { applyOverrides, ConfigError, type Environment, readSettingsFile } from '@sluice/runtime';
+import { applyOverrides, ConfigError, type Environment, namesIn, readSettingsFile } from '@sluice/runtime';
 import { type Catalog, type CheckBackend, parseCatalog } from './catalog.ts';
-import { catalogSpellings, defaultCatalogSettings } from './settings.ts';
+import { catalogSettings, defaultCatalogSettings } from './settings.ts';
 
 /** A catalogue, with the settings that the environment has changed. */
 export interface LoadedCatalog extends Catalog {
@@ -8,20 +8,28 @@ export interface LoadedCatalog extends Catalog {
   readonly overridden: readonly string[];
 }
 
+/** What a process that runs the engines knows of their options. */
+export interface BackendRules {
+  check: CheckBackend;
+  /** How the options are spelt, for overrides that add one which the file does not have. */
+  spellings: readonly string[];
+}
+
 /**
  * Loads a process's catalogue: the settings file (the built-in one if `path` is absent) with overrides from the
- * environment. Throws `ConfigError` with every mistake, including those that `checkBackend` finds.
+ * environment. Throws `ConfigError` with every mistake, also in backends if their rules are given.
  */
 export async function loadCatalog(
   path: string | undefined,
   environment: Environment,
-  checkBackend?: CheckBackend,
+  backends?: BackendRules,
 ): Promise<LoadedCatalog> {
   const file = path === undefined ? defaultCatalogSettings : await readSettingsFile(path);
-  const { settings, applied } = applyOverrides(file, environment, { spellings: catalogSpellings });
+  const spellings = [...namesIn(catalogSettings), ...(backends?.spellings ?? [])];
+  const { settings, applied } = applyOverrides(file, environment, { spellings });
   if (path !== undefined && settings === undefined) {
     throw new ConfigError(path, [{ path: '', message: 'is empty; pools and models are expected' }]);
   }
   const source = path ?? 'the built-in settings as the environment changes them';
-  return { ...parseCatalog(settings, { source, checkBackend }), overridden: applied };
+  return { ...parseCatalog(settings, { source, checkBackend: backends?.check }), overridden: applied };
 }

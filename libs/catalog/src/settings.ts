@@ -72,13 +72,6 @@ export const catalogSettings = z.strictObject({
 });
 export type CatalogSettings = z.output<typeof catalogSettings>;
 
-/** How setting names are spelt, for overrides that add a setting which the file doesn't have. */
-export const catalogSpellings: readonly string[] = [
-  ...Object.keys(catalogSettings.shape),
-  ...Object.keys(poolSettings.shape),
-  ...Object.keys(modelSettings.shape),
-];
-
 /** The built-in catalogue, used if no file is configured: one simulated model under every vendor's names. */
 export const defaultCatalogSettings = {
   pools: { sim: { backend: { engine: 'simulated', slots: 256 }, waitBudgetMs: 30_000 } },

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@sluice/canonical';
-import { type Environment, nearestSpelling, type Problem, printPath } from '@sluice/runtime';
+import { type Environment, namesIn, nearestSpelling, type Problem, printPath } from '@sluice/runtime';
 import { type BackendKind, defineBackendKind, type ParsedBackend } from './backend.ts';
 import { llamaCpp } from './llama-cpp/kind.ts';
 import { resolveSecretReferences } from './secret-references.ts';
@@ -12,6 +12,9 @@ export const engineKinds: readonly BackendKind[] = [
   defineBackendKind(upstream),
   defineBackendKind(llamaCpp),
 ];
+
+/** How the options of all engines are spelt. */
+export const optionNames = (): string[] => engineKinds.flatMap((kind) => namesIn(kind.options));
 
 /**
  * Checks a pool's `backend` record, `{ engine: "simulated", … }`, by the schema of its engine. Reports all problems

@@ -32,6 +32,7 @@ export * from './settings/environment.ts';
 export * from './settings/environment-values.ts';
 export * from './settings/overrides.ts';
 export * from './settings/refuse-arguments.ts';
+export { namesIn } from './settings/schema-names.ts';
 export { maskSecrets } from './settings/secrets.ts';
 export { settingNames } from './settings/setting-names.ts';
 export { readSettingsFile } from './settings/settings-file.ts';

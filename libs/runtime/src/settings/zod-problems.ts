@@ -1,5 +1,6 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Problem } from './config-error.ts';
+import { namesAt } from './schema-names.ts';
 import { spellingHint } from './spelling.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -94,32 +95,6 @@ function describeBound(origin: string, words: string, numberWords: string, bound
     return `must have ${words} ${bound} entr${bound === 1 ? 'y' : 'ies'}`;
   }
   return `must be ${numberWords} ${bound}`;
-}
-
-/** The names that an object at this place of the schema may have; none if any are allowed. */
-function namesAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  let current: unknown = unwrap(schema);
-  for (const segment of path) {
-    if (current instanceof z.ZodObject) current = unwrap(current.shape[String(segment)]);
-    else if (current instanceof z.ZodRecord) current = unwrap(current.valueType);
-    else if (current instanceof z.ZodArray) current = unwrap(current.element);
-    else return [];
-  }
-  return current instanceof z.ZodObject ? Object.keys(current.shape) : [];
-}
-
-function unwrap(schema: unknown): unknown {
-  let current = schema;
-  while (
-    current instanceof z.ZodOptional ||
-    current instanceof z.ZodDefault ||
-    current instanceof z.ZodPrefault ||
-    current instanceof z.ZodNullable ||
-    current instanceof z.ZodReadonly
-  ) {
-    current = current.unwrap();
-  }
-  return current instanceof z.ZodPipe ? unwrap(current.in) : current;
 }
 
 function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
