@@ -13,13 +13,7 @@ import { type AdmissionNames, admissionNames, policyKey, type Slot } from './nam
 import type { ScopedLimit } from './policy.ts';
 import { rateStates } from './rate-states.ts';
 import { limits } from './registry.ts';
-import {
-  priorMeanMs,
-  refuseSaturated,
-  refuseWithoutWorkers,
-  saturationRefusal,
-  workersRefusal,
-} from './saturation.ts';
+import { refuseSaturated, refuseWithoutWorkers, saturationRefusal, workersRefusal } from './saturation.ts';
 import { TicketBook } from './ticket-book.ts';
 
 /** How the admission of one process works. */
@@ -184,10 +178,10 @@ class RedisAdmission implements Admission {
     if (amounts.length > 0) onRates?.(rateStates(policies, amounts, answer, this.clock.now()));
     this.refuseByPolicy(policies, amounts, answer);
     const permission = early ?? this.fullPools.ask(pool, tenant, jobs);
-    const { refused, meanMs = priorMeanMs, levels, priorities } = answer;
+    const { refused, levels, priorities } = answer;
     if (refused !== undefined) {
       const inPool = levels[amounts.length] ?? 0;
-      const refusal = refuseSaturated(claim, inPool, meanMs);
+      const refusal = refuseSaturated(claim, inPool, answer);
       // The pool's check comes first and refuses everyone; the one after it refuses only tenants that have had their
       // share.
       this.fullPools.refused(pool, jobs, refusal, refused === amounts.length ? undefined : tenant);

@@ -32,6 +32,16 @@ it('a smaller claim than the refused one is asked for', () => {
   expect([pools.refusal('gpu', 'acme', 2), pools.refusal('gpu', 'acme', 1)]).toEqual([refusal, undefined]);
 });
 
+it('a larger claim does not change the words with which smaller ones are refused', () => {
+  const larger = new SluiceError('saturated', 'no room for 4');
+  pools.refused('gpu', 2, refusal);
+  pools.refused('gpu', 4, larger);
+  expect([pools.refusal('gpu', 'acme', 2), pools.refusal('gpu', 'acme', 4)]).toEqual([refusal, refusal]);
+  const later = new SluiceError('saturated', 'pool gpu is saturated still');
+  pools.refused('gpu', 2, later);
+  expect(pools.refusal('gpu', 'acme', 2)).toBe(later);
+});
+
 it('every place that comes back is asked for once', () => {
   pools.refused('gpu', 1, refusal);
   pools.freed('gpu', 2);

@@ -18,8 +18,9 @@ export type Permission = 'open' | 'freed' | 'probe';
 
 /** A refusal that is remembered. */
 interface Full {
+  /** What the smallest refused claim was told, since a larger one may have to wait longer, or in vain. */
   refusal: SluiceError;
-  /** The smallest claim that was refused; smaller ones may fit. */
+  /** The size of that claim; smaller ones may fit. */
   jobs: number;
   probeAt: number;
 }
@@ -81,8 +82,7 @@ export class FullPools {
     }
     const before = tenant === undefined ? full.everyone : full.tenants.get(tenant);
     if (before && !this.isOver(before)) {
-      before.refusal = refusal;
-      before.jobs = Math.min(before.jobs, jobs);
+      if (jobs <= before.jobs) Object.assign(before, { refusal, jobs });
       return;
     }
     const now = { refusal, jobs, probeAt: this.now() + holdMs };

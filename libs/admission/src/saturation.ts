@@ -1,6 +1,7 @@
 import { SluiceError } from '@sluice/canonical';
 import { poolQueueKeys } from '@sluice/transport';
 import type { Claim, PoolPolicy } from './claim.ts';
+import type { Answer } from './ledger.ts';
 import type { Check } from './limit.ts';
 import { countKey, meanKey, type Slot } from './names.ts';
 import { saturationRetryAfterMs } from './retry-after.ts';
@@ -39,9 +40,13 @@ export function tenantShareCheck(weight: number): Check {
 }
 
 /** The refusal of a full pool. `inFlight`: its generations, waiting or running. */
-export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number): SluiceError {
+export function refuseSaturated(
+  claim: Claim,
+  inFlight: number,
+  { waitMs, meanMs = priorMeanMs }: Pick<Answer, 'waitMs' | 'meanMs'>,
+): SluiceError {
   const { slots } = claim.poolPolicy;
-  if (inFlight === 0) {
+  if (waitMs === undefined) {
     return new SluiceError(
       'saturated',
       `pool ${claim.pool} has ${slots} slots, and no room for ${claim.jobs} generations at once`,
