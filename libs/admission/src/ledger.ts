@@ -84,6 +84,7 @@ export class Ledger {
     reserve: readScript('reserve'),
     settle: readScript('settle'),
     renew: readScript('renew'),
+    sweep: readScript('sweep'),
     inspect: readScript('inspect'),
   };
 
@@ -112,9 +113,17 @@ export class Ledger {
     await runLuaScript(this.redis, this.scripts.renew, bookKeys(slot), () => this.renewalValues(renewals()));
   }
 
-  /**
-   * Reads what a slot holds. It settles expired requests first, so it also cleans up a slot that nobody uses any more.
-   */
+  /** Settles all expired requests of a slot, a part in each script run. Returns how many requests are still open. */
+  async sweep(slot: Slot): Promise<number> {
+    const { redis, scripts, leaseMs } = this;
+    for (;;) {
+      const reply = await runLuaScript(redis, scripts.sweep, bookKeys(slot), [leaseMs, longestLeaseMs]);
+      const [settled = 0, open = 0] = numbersOf(reply);
+      if (settled === 0) return open;
+    }
+  }
+
+  /** Reads what a slot holds, after settling expired requests. */
   async inspect(slot: Slot, holds: readonly Hold[] = []): Promise<Holdings> {
     const reply = await runLuaScript(this.redis, this.scripts.inspect, bookKeys(slot), [
       JSON.stringify(holds),

@@ -8,7 +8,7 @@ export function readSlotScript(name: 'promise' | 'abandoned'): LuaScript {
 }
 
 /** Reads a script of scripts/ that works on books, preceded by the files whose functions it uses. */
-export function readScript(name: 'reserve' | 'settle' | 'renew' | 'inspect'): LuaScript {
+export function readScript(name: 'reserve' | 'settle' | 'renew' | 'sweep' | 'inspect'): LuaScript {
   const books = [own('counts'), own('ledger')];
   if (name !== 'reserve') return readLuaScript(...books, own(name));
   return readLuaScript(putJobsFile, own('fair-priority'), ...books, own('fair-share'), own(name));

@@ -245,11 +245,8 @@ export class TicketBook {
     const slots = Array.isArray(found) ? found.map(String) : [];
     await this.eachSlot(slots, async (slot) => {
       // A slot that does not answer gets a new promise, too, so that the next look at it is not immediate.
-      const requests = await ledger.inspect(slot).then(
-        (holdings) => holdings.requests,
-        () => undefined,
-      );
-      if (requests === 0) await redis.zrem(slotsInUse, slot);
+      const left = await ledger.sweep(slot).catch(() => undefined);
+      if (left === 0) await redis.zrem(slotsInUse, slot);
       else await this.promise([slot]);
     });
   }

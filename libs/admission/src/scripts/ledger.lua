@@ -190,9 +190,10 @@ local function shortenLeases(book, longestLeaseMs, leaseMs)
 end
 
 -- Settles expired requests, whose ingress is gone. They are charged the input estimate plus the output that was seen.
+-- Returns how many it settled, at most 100, so that other scripts need not wait long.
 local function sweep(book)
   local dead = redis.call('ZRANGEBYSCORE', book.openKey, '-inf', now, 'LIMIT', 0, 100)
-  if #dead == 0 then return end
+  if #dead == 0 then return 0 end
   for _, id in ipairs(dead) do wantRecord(book, id) end
   readRecords()
   for _, id in ipairs(dead) do
@@ -200,4 +201,5 @@ local function sweep(book)
     settle(book, id, input + seen)
   end
   writeBooks()
+  return #dead
 end
