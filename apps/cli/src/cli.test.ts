@@ -180,6 +180,52 @@ it('a tenant that is created again begins with nothing spent', async () => {
   redis.disconnect();
 });
 
+/** Names a user of Redis in the environment who may do all but run these commands. */
+async function forbid(...commands: string[]): Promise<() => void> {
+  const redis = openRedis(server.url, { profile: 'command', name: 'test', onError: () => undefined });
+  await connected(redis, AbortSignal.timeout(10_000));
+  const denied = commands.map((command) => `-${command}`);
+  await redis.call('ACL', 'SETUSER', 'limited', 'reset', 'on', '>password', '~*', '&*', '+@all', ...denied);
+  redis.disconnect();
+  environment.SLUICE_REDIS_URL = server.url.replace('redis://', 'redis://limited:password@');
+  return () => {
+    environment.SLUICE_REDIS_URL = server.url;
+  };
+}
+
+it('a tenant that is deleted but not forgotten is said to be, and the same command then forgets it', async () => {
+  await run('tenants', 'create', 'acme');
+  await run('limits', 'set', '--tenant', 'acme', 'token-budget=1000');
+  const redis = openRedis(server.url, { profile: 'command', name: 'test', onError: () => undefined });
+  await connected(redis, AbortSignal.timeout(10_000));
+  await redis.hset('sluice:{t:acme}:token-budget:tenant', 'spent', 900);
+  const allow = await forbid('unlink');
+  const first = await run('tenants', 'delete', 'acme');
+  expect(first).toMatchObject({ code: 1, output: '' });
+  expect(first.errors).toMatch(
+    /^sluice: tenant acme is deleted, but what it has used is not forgotten; repeat that until there is no such tenant: .*NOPERM/,
+  );
+  expect(await json('tenants', 'list')).toEqual([]);
+  allow();
+  expect(await run('tenants', 'delete', 'acme')).toEqual({
+    code: 1,
+    output: '',
+    errors: 'sluice: there is no tenant acme\n',
+  });
+  expect(await redis.exists('sluice:{t:acme}:token-budget:tenant')).toBe(0);
+  redis.disconnect();
+});
+
+it('limits are said to be set even if their use cannot be read', async () => {
+  await run('tenants', 'create', 'acme');
+  const allow = await forbid('hvals');
+  const set = await run('limits', 'set', '--tenant', 'acme', 'concurrency=10');
+  expect(set).toMatchObject({ code: 1, output: '' });
+  expect(set.errors).toMatch(/^sluice: the limits of tenant acme are changed, but not shown: unexpected: .+/);
+  allow();
+  expect(await json('limits', 'show', '--tenant', 'acme')).toMatchObject([{ limit: 'concurrency', max: 10 }]);
+});
+
 it('a key of another secret is not minted by accident', async () => {
   await run('tenants', 'create', 'acme');
   await run('keys', 'mint', '--tenant', 'acme');
@@ -279,6 +325,15 @@ it.each([
   [['limits', 'show', '--key', 'key_1'], 'there is no key key_1'],
 ])('what does not exist is said in one line: %j', async (line, message) => {
   expect(await run(...line)).toEqual({ code: 1, output: '', errors: `sluice: ${message}\n` });
+});
+
+it('a setting that no process reads is complained of', async () => {
+  environment.SLUICE_REDIS_URI = 'redis://somewhere.else';
+  expect(await run('tenants', 'create', 'acme')).toEqual({
+    code: 0,
+    output: 'tenant acme is ready\n',
+    errors: 'sluice: SLUICE_REDIS_URI is not a setting; did you mean SLUICE_REDIS_URL?\n',
+  });
 });
 
 it('a missing secret is told only where one is needed', async () => {

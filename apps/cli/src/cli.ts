@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { errorInfoOf, SluiceError } from '@sluice/canonical';
+import { SluiceError } from '@sluice/canonical';
 import { ConfigError, type Environment, spellingHint } from '@sluice/runtime';
-import { type Answer, type Command, type Input, UsageError } from './command.ts';
+import { type Answer, type Command, type Input, messageOf, UsageError } from './command.ts';
 import { keyCommands } from './commands/keys.ts';
 import { limitCommands } from './commands/limits.ts';
 import { tenantCommands } from './commands/tenants.ts';
@@ -91,7 +91,8 @@ async function runCommand(
   surroundings: Surroundings,
 ): Promise<Reply> {
   const { input, isJson } = parseLine(command, line, surroundings.now());
-  const config = parseConfig(surroundings.environment);
+  const { config, warnings } = parseConfig(surroundings.environment);
+  for (const warning of warnings) surroundings.writeError(`sluice: ${warning}\n`);
   using services = new OpenedServices(() => openServices(config));
   const { text, data }: Answer = await command.run(input, services.open);
   return { text: isJson ? JSON.stringify(data, null, 2) : text, hasChanged: !command.isReadOnly };
@@ -157,11 +158,4 @@ function splitLine(line: readonly string[], options: FlagTypes) {
     const [sentence = ''] = error instanceof Error ? error.message.split(/\.(?:\s|$)/) : [];
     throw new UsageError(sentence.charAt(0).toLowerCase() + sentence.slice(1));
   }
-}
-
-/** Internal errors keep their text here: unlike a caller, the operator may read it. */
-function messageOf(error: unknown): string {
-  if (error instanceof SluiceError) return error.message;
-  if (error instanceof Error) return `unexpected: ${error.message}`;
-  return errorInfoOf(error).message;
 }

@@ -1,4 +1,4 @@
-import { SluiceError } from '@sluice/canonical';
+import { errorInfoOf, SluiceError } from '@sluice/canonical';
 import type { Services } from './services.ts';
 
 /** A flag of a command. */
@@ -68,4 +68,23 @@ export function displayName(input: Input): string | undefined {
 /** The first word. The command's arity must guarantee that there is one. */
 export function firstWord({ words: [first = ''] }: Input): string {
   return first;
+}
+
+/** Internal errors keep their text here: unlike a caller, the operator may read it. */
+export function messageOf(error: unknown): string {
+  if (error instanceof SluiceError) return error.message;
+  if (error instanceof Error) return `unexpected: ${error.message}`;
+  return errorInfoOf(error).message;
+}
+
+/**
+ * Does what follows a change. If it throws, the error begins with `done`, because the operator must still learn that
+ * the change was made.
+ */
+export async function afterChange<Value>(done: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new SluiceError(errorInfoOf(cause).kind, `${done}: ${messageOf(cause)}`, { cause });
+  }
 }

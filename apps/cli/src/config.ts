@@ -17,11 +17,16 @@ export interface CliConfig {
   keySecret?: string;
 }
 
-/** Throws `ConfigError` with all mistakes. Ignores settings of other processes in the same environment. */
-export function parseConfig(environment: Environment): CliConfig {
-  const { SLUICE_REDIS_URL, SLUICE_KEY_SECRET } = parseEnvironment(cliEnvironment, environment).values;
-  return {
+/**
+ * Throws `ConfigError` with all mistakes. The warnings are about settings that no process reads; those of other
+ * processes may be in the same environment.
+ */
+export function parseConfig(environment: Environment): { config: CliConfig; warnings: string[] } {
+  const { values, warnings } = parseEnvironment(cliEnvironment, environment);
+  const { SLUICE_REDIS_URL, SLUICE_KEY_SECRET } = values;
+  const config = {
     redisUrl: SLUICE_REDIS_URL,
     ...(SLUICE_KEY_SECRET !== undefined && { keySecret: SLUICE_KEY_SECRET }),
   };
+  return { config, warnings };
 }

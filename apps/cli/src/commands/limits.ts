@@ -1,7 +1,7 @@
 import { formatPolicy, type LimitUsage, limitNamed, limits, parsePolicy } from '@sluice/admission';
 import type { Json } from '@sluice/canonical';
 import type { LimitChanges, Limits } from '@sluice/tenancy';
-import { type Command, type Flag, type Input, UsageError } from '../command.ts';
+import { afterChange, type Command, type Flag, type Input, UsageError } from '../command.ts';
 import { formatTable } from '../print.ts';
 import type { Services } from '../services.ts';
 
@@ -94,7 +94,9 @@ function parseAssignment(word: string): [name: string, policy: Json] {
 async function changeLimits(subject: Subject, changes: LimitChanges, services: Services) {
   if (subject.type === 'tenant') await services.directory.changeTenantLimits(subject.id, changes);
   else await services.directory.changeKeyLimits(subject.id, changes);
-  return showLimits(subject, services);
+  return afterChange(`the limits of ${subject.type} ${subject.id} are changed, but not shown`, () =>
+    showLimits(subject, services),
+  );
 }
 
 async function showLimits(subject: Subject, services: Services) {

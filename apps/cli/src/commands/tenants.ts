@@ -1,4 +1,5 @@
-import { type Command, displayName, firstWord, type Input, UsageError } from '../command.ts';
+import { SluiceError } from '@sluice/canonical';
+import { afterChange, type Command, displayName, firstWord, type Input, UsageError } from '../command.ts';
 import { keyStateAt } from '../key-state.ts';
 import { formatInstant, formatLimits, formatTable } from '../print.ts';
 
@@ -60,9 +61,16 @@ export const tenantCommands: readonly Command[] = [
         const them = good === 1 ? '1 key that is' : `${good} keys that are`;
         throw new UsageError(`tenant ${id} has ${them} still good; --force ends them`);
       }
-      const ended = await directory.deleteTenant(id);
+      const ended = await directory.deleteTenant(id).catch(async (error: unknown) => {
+        // An earlier attempt may have got no further than the deletion.
+        if (error instanceof SluiceError && error.kind === 'not-found') await admission.forget(id, []);
+        throw error;
+      });
       // Else a new tenant of this name would begin with what this one has spent.
-      await admission.forget(id, ended);
+      await afterChange(
+        `tenant ${id} is deleted, but what it has used is not forgotten; repeat that until there is no such tenant`,
+        () => admission.forget(id, ended),
+      );
       return { text: `tenant ${id} is deleted`, data: { id, endedKeys: good } };
     },
   },
