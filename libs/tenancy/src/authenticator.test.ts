@@ -47,6 +47,7 @@ beforeEach(async () => {
   authenticator = new Authenticator(directory, {
     secret: 'a secret of the tests',
     now: () => 0,
+    monotonic: () => 0,
     // Only these members are used by the authenticator.
     subscriber: subscriber as unknown as Redis,
     changes,

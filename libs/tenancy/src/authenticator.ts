@@ -13,7 +13,10 @@ const retryMs = 1_000;
 /** How long findings are trusted, and how changes are heard. */
 export interface AuthenticatorOptions {
   secret: string;
+  /** Epoch milliseconds, for the expiry of keys. */
   now: () => number;
+  /** Monotonic milliseconds, for the age of findings. */
+  monotonic: () => number;
   /** A connection in subscriber mode, which others may share. Absent means that Redis is asked every time. */
   subscriber: Redis | undefined;
   /** Channel of `TenancyNames.changes`. */
@@ -47,8 +50,8 @@ export class Authenticator {
   constructor(directory: Pick<Directory, 'findKey' | 'findTenant'>, options: AuthenticatorOptions) {
     this.directory = directory;
     this.options = options;
-    this.recent = new Recent(options.cacheSize, options.now);
-    this.hashes = new Recent(options.cacheSize, options.now);
+    this.recent = new Recent(options.cacheSize, options.monotonic);
+    this.hashes = new Recent(options.cacheSize, options.monotonic);
   }
 
   /**

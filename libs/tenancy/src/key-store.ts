@@ -1,3 +1,4 @@
+import { systemClock } from '@sluice/runtime';
 import type { Cluster, Redis } from 'ioredis';
 import { Authenticator } from './authenticator.ts';
 import type { Caller } from './caller.ts';
@@ -18,6 +19,8 @@ export interface KeyStoreOptions {
   subscriber?: Redis;
   /** Epoch milliseconds; default `Date.now`. */
   now?: () => number;
+  /** Milliseconds by which the cache ages, so that it heeds no setting of the host's clock; default the host's. */
+  monotonic?: () => number;
   /** Default `randomBytes` of node:crypto. */
   randomBytes?: RandomBytes;
   /** First part of every Redis key; default `sluice`. */
@@ -50,6 +53,7 @@ export interface KeyStore {
 /** Opens the key store of one process. */
 export function createKeyStore(options: KeyStoreOptions): KeyStore {
   const { redis, secret, subscriber, now = Date.now, prefix = 'sluice' } = options;
+  const { monotonic = systemClock.monotonic } = options;
   const directory = new Directory({
     redis,
     secret,
@@ -60,6 +64,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
   const authenticator = new Authenticator(directory, {
     secret,
     now,
+    monotonic,
     subscriber,
     changes: tenancyNames(prefix).changes,
     cacheSize: options.cacheSize ?? 10_000,

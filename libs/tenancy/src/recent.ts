@@ -4,6 +4,7 @@ export class Recent<Value> {
   private readonly capacity: number;
   private readonly now: () => number;
 
+  /** `now`: monotonic milliseconds. */
   constructor(capacity: number, now: () => number) {
     this.capacity = capacity;
     this.now = now;
