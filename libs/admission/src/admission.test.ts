@@ -285,7 +285,7 @@ it('policies change nothing about the place in the pool', async () => {
 it('a caller without policies takes places in the pool and nothing else', async () => {
   const ingress = await bed.admission();
   await ingress.admit(bed.claim());
-  expect(Object.keys((await ingress.inspect()).slots)).toEqual(['sluice:{p:gpu}']);
+  expect(Object.keys((await ingress.inspect()).books)).toEqual(['sluice:{p:gpu}']);
 });
 
 it('nothing breaks when Redis forgets the scripts', async () => {
@@ -309,7 +309,7 @@ it('after the last settlement nothing of any request is left', async () => {
   expect(await ingress.inspect()).toEqual({
     open: 20,
     unsettled: 0,
-    slots: {
+    books: {
       'sluice:{p:gpu}': { requests: 20, reservedTokens: 0 },
       'sluice:{t:acme}': { requests: 20, reservedTokens: 20 * 2 * 160 },
     },
@@ -324,8 +324,8 @@ it('after the last settlement nothing of any request is left', async () => {
     await ticket.settle({ durationMs: 100, usage: { inputTokens: 1, outputTokens: 1 } });
   // How long generations take is kept for pools alone.
   expect(await ingress.redis.keys('*:service:mean')).toEqual(['sluice:{p:gpu}:service:mean']);
-  const { open, unsettled, slots } = await ingress.inspect();
-  expect([open, unsettled, ...Object.values(slots)]).toEqual([
+  const { open, unsettled, books } = await ingress.inspect();
+  expect([open, unsettled, ...Object.values(books)]).toEqual([
     0,
     0,
     { requests: 0, reservedTokens: 0 },

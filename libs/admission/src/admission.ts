@@ -2,19 +2,19 @@ import type { RateState, SluiceError } from '@sluice/canonical';
 import { type Clock, systemClock, withoutRedis } from '@sluice/runtime';
 import type { ScopedLimits } from '@sluice/tenancy';
 import type { Cluster, Redis } from 'ioredis';
-import { CheckBook } from './caller-checks.ts';
-import { type Part, slotsOf } from './check-list.ts';
+import { KnownChecks } from './caller-checks.ts';
+import { booksOf, type Part } from './check-list.ts';
 import type { Claim, Entrance, Ticket } from './claim.ts';
 import { FullPools } from './full-pools.ts';
 import { type Answer, Ledger, type Reservation } from './ledger.ts';
 import type { Estimate, Scope } from './limit.ts';
 import { type MemoryGate, memoryRefusal } from './memory-gate.ts';
-import { type AdmissionNames, admissionNames, policyKey, type Slot } from './names.ts';
+import { type AdmissionNames, admissionNames, type Book, policyKey } from './names.ts';
 import type { ScopedLimit } from './policy.ts';
 import { rateStates } from './rate-states.ts';
 import { limits } from './registry.ts';
 import { refuseSaturated, refuseWithoutWorkers, saturationRefusal, workersRefusal } from './saturation.ts';
-import { TicketBook } from './ticket-book.ts';
+import { Tickets } from './tickets.ts';
 
 /** How the admission of one process works. */
 export interface AdmissionOptions {
@@ -40,8 +40,8 @@ export interface Inspection {
   open: number;
   /** Settlements of this process that Redis has not taken yet. */
   unsettled: number;
-  /** Requests and reserved tokens of all processes, by slot: `…{p:pool}` and `…{t:tenant}`. */
-  slots: Record<Slot, { requests: number; reservedTokens: number }>;
+  /** Requests and reserved tokens of all processes, by book: `…{p:pool}` and `…{t:tenant}`. */
+  books: Record<Book, { requests: number; reservedTokens: number }>;
 }
 
 /** How much of one policy is used. The use of a rate decays by itself; that of a budget includes what is reserved. */
@@ -112,8 +112,8 @@ class RedisAdmission implements Admission {
   private readonly names: AdmissionNames;
   private readonly ledger: Ledger;
   private readonly clock: Clock;
-  private readonly book: TicketBook;
-  private readonly checks: CheckBook;
+  private readonly tickets: Tickets;
+  private readonly checks: KnownChecks;
   private readonly fullPools: FullPools;
   private readonly assumedOutputTokens: number;
 
@@ -130,25 +130,25 @@ class RedisAdmission implements Admission {
     this.assumedOutputTokens = assumedOutputTokens;
     this.names = admissionNames(prefix);
     this.ledger = new Ledger(redis, leaseMs);
-    this.checks = new CheckBook(this.names);
+    this.checks = new KnownChecks(this.names);
     this.fullPools = new FullPools(() => clock.monotonic());
-    this.book = new TicketBook({
+    this.tickets = new Tickets({
       redis,
       ledger: this.ledger,
       clock,
       leaseMs,
       renewEveryMs: options.renewEveryMs ?? Math.floor(leaseMs / 3),
-      slotsInUse: this.names.slotsInUse,
+      booksInUse: this.names.booksInUse,
       onFreed: (pool, jobs) => this.fullPools.freed(pool, jobs),
     });
   }
 
   async start(): Promise<void> {
-    this.book.start();
+    this.tickets.start();
   }
 
   close(): Promise<void> {
-    return this.book.close();
+    return this.tickets.close();
   }
 
   async admit(claim: Claim, entrance = noEntrance, onRates?: (rates: RateState[]) => void): Promise<Ticket> {
@@ -168,7 +168,7 @@ class RedisAdmission implements Admission {
     const early = amounts.length > 0 ? undefined : this.fullPools.ask(pool, tenant, jobs);
     const entries = entrance.entries();
     const reservation: Reservation = { requestId, inputTokens: estimate.inputTokens, parts, entries };
-    for (const { list } of parts) this.book.announce(list.slot);
+    for (const { list } of parts) this.tickets.announce(list.book);
     let answer: Answer;
     try {
       answer = await this.ledger.reserve(reservation);
@@ -188,7 +188,7 @@ class RedisAdmission implements Admission {
       throw refusal;
     }
     this.fullPools.admitted(pool, permission);
-    return this.book.open({ claim, parts, priorities });
+    return this.tickets.open({ claim, parts, priorities });
   }
 
   checkPools(pools: Iterable<string>, tenant: string): void {
@@ -201,18 +201,18 @@ class RedisAdmission implements Admission {
   }
 
   async inspect(): Promise<Inspection> {
-    const slots: Inspection['slots'] = {};
-    for (const slot of await this.options.redis.zrange(this.names.slotsInUse, '0', '-1')) {
-      const { requests, reserved } = await this.ledger.inspect(slot);
-      slots[slot] = { requests, reservedTokens: reserved };
+    const books: Inspection['books'] = {};
+    for (const book of await this.options.redis.zrange(this.names.booksInUse, '0', '-1')) {
+      const { requests, reserved } = await this.ledger.inspect(book);
+      books[book] = { requests, reservedTokens: reserved };
     }
-    return { open: this.book.openCount, unsettled: this.book.unsettledCount, slots };
+    return { open: this.tickets.openCount, unsettled: this.tickets.unsettledCount, books };
   }
 
   async usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]> {
     const { tenant, keyId = '', limits } = subject;
     const { policies, list } = this.checks.ofCaller({ tenant, keyId, limits });
-    const { levels } = await this.ledger.inspect(list.slot, list.holds);
+    const { levels } = await this.ledger.inspect(list.book, list.holds);
     return policies.map(({ scope, limit }, index) => {
       const { max } = limit.check;
       return { scope, limit: limit.name, used: levels[index] ?? 0, ...(max !== undefined && { max }) };
@@ -220,10 +220,10 @@ class RedisAdmission implements Admission {
   }
 
   async forget(tenant: string, keyIds: readonly string[]): Promise<void> {
-    const slot = this.names.tenantSlot(tenant);
+    const book = this.names.tenantBook(tenant);
     const scopes = [undefined, ...keyIds];
     await this.options.redis.unlink(
-      limits.flatMap(({ name }) => scopes.map((id) => policyKey(slot, name, id))),
+      limits.flatMap(({ name }) => scopes.map((id) => policyKey(book, name, id))),
     );
   }
 
@@ -242,7 +242,7 @@ class RedisAdmission implements Admission {
     cause: unknown,
   ): Promise<Answer> {
     if (isRunning()) return admittedUnheard;
-    await this.book.settle({ requestId, slots: slotsOf(parts) });
+    await this.tickets.settle({ requestId, books: booksOf(parts) });
     throw withoutRedis('admission does not answer', cause);
   }
 

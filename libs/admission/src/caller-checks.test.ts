@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { CheckBook } from './caller-checks.ts';
+import { KnownChecks } from './caller-checks.ts';
 import { admissionNames } from './names.ts';
 
-const book = new CheckBook(admissionNames('sluice'));
+const checks = new KnownChecks(admissionNames('sluice'));
 const limits = { tenant: { concurrency: { max: 3 } }, key: { 'request-rate': { max: 9, periodMs: 1000 } } };
-const caller = (changes = {}) => book.ofCaller({ tenant: 'acme', keyId: 'key_1', limits, ...changes });
+const caller = (changes = {}) => checks.ofCaller({ tenant: 'acme', keyId: 'key_1', limits, ...changes });
 const keysOf = ({ list }: ReturnType<typeof caller>) => list.holds.map(({ key }) => key);
 
 it('a caller keeps its list of checks, and another one with the same limits has a list of its own', () => {
@@ -31,7 +31,7 @@ it('changed limits come as another object, and count at once', () => {
 
 it('a weight other than 1 is part of the check of places of the tenant, and a changed one counts at once', () => {
   const placesOf = (weight: number) =>
-    book.ofPool(caller({ weight }), 'gpu', { slots: 2, waitBudgetMs: 5 }).holds[1];
+    checks.ofPool(caller({ weight }), 'gpu', { slots: 2, waitBudgetMs: 5 }).holds[1];
   const usual = { primitive: 'lease', key: 'sluice:{p:gpu}:leases:of:acme' };
   expect(placesOf(1)).toEqual(usual);
   expect(placesOf(2.5)).toEqual({ ...usual, weight: 2.5 });
@@ -42,10 +42,10 @@ it.each([{ slots: 3 }, { waitBudgetMs: 6 }, { maxWaiting: 7 }])(
   'a pool that changes to %j gets a new list',
   (change) => {
     const policy = { slots: 2, waitBudgetMs: 5 };
-    const before = book.ofPool(caller(), 'gpu', policy);
-    expect(book.ofPool(caller(), 'gpu', { ...policy })).toBe(before);
-    expect(book.ofPool(caller(), 'other', policy)).not.toBe(before);
-    const [places] = book.ofPool(caller(), 'gpu', { ...policy, ...change }).holds;
+    const before = checks.ofPool(caller(), 'gpu', policy);
+    expect(checks.ofPool(caller(), 'gpu', { ...policy })).toBe(before);
+    expect(checks.ofPool(caller(), 'other', policy)).not.toBe(before);
+    const [places] = checks.ofPool(caller(), 'gpu', { ...policy, ...change }).holds;
     expect(places).toMatchObject({ key: 'sluice:{p:gpu}:leases:all', backlog: { ...policy, ...change } });
   },
 );

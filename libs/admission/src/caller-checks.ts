@@ -1,7 +1,7 @@
 import type { ScopedLimits } from '@sluice/tenancy';
 import { type CheckList, checkList, type Hold } from './check-list.ts';
 import type { Claim, PoolPolicy } from './claim.ts';
-import { type AdmissionNames, countKey, policyKey, type Slot } from './names.ts';
+import { type AdmissionNames, type Book, countKey, policyKey } from './names.ts';
 import { bindLimits, type ScopedLimit } from './policy.ts';
 import { poolCheck, tenantShareCheck } from './saturation.ts';
 
@@ -28,7 +28,7 @@ interface PoolChecks {
  * Parses the policies of every caller and builds their checks once, and not per request. They are found by the caller's
  * limits, which are the same object for as long as the caller is cached.
  */
-export class CheckBook {
+export class KnownChecks {
   private readonly names: AdmissionNames;
   private readonly callers = new WeakMap<ScopedLimits, CallerChecks>();
 
@@ -42,10 +42,10 @@ export class CheckBook {
     const known = this.callers.get(limits);
     if (known?.tenant === tenant && known.keyId === keyId && known.weight === weight) return known;
     const policies = bindLimits(limits);
-    const slot = this.names.tenantSlot(tenant);
+    const book = this.names.tenantBook(tenant);
     const list = checkList(
-      slot,
-      policies.map((policy) => policyCheck(policy, slot, keyId)),
+      book,
+      policies.map((policy) => policyCheck(policy, book, keyId)),
     );
     const checks = { tenant, keyId, weight, policies, list, pools: new Map() };
     this.callers.set(limits, checks);
@@ -56,18 +56,18 @@ export class CheckBook {
   ofPool({ tenant, weight, pools }: CallerChecks, pool: string, policy: PoolPolicy): CheckList {
     const known = pools.get(pool);
     if (known && isSame(known.policy, policy)) return known.list;
-    const slot = this.names.poolSlot(pool);
-    const list = checkList(slot, [
-      { ...poolCheck(pool, policy, slot), key: countKey(slot, 'leases', 'all') },
-      { ...tenantShareCheck(weight), key: countKey(slot, 'leases', `of:${encodeURIComponent(tenant)}`) },
+    const book = this.names.poolBook(pool);
+    const list = checkList(book, [
+      { ...poolCheck(pool, policy, book), key: countKey(book, 'leases', 'all') },
+      { ...tenantShareCheck(weight), key: countKey(book, 'leases', `of:${encodeURIComponent(tenant)}`) },
     ]);
     pools.set(pool, { policy, list });
     return list;
   }
 }
 
-function policyCheck({ scope, limit }: ScopedLimit, slot: Slot, keyId: string): Hold {
-  return { ...limit.check, key: policyKey(slot, limit.name, scope === 'key' ? keyId : undefined) };
+function policyCheck({ scope, limit }: ScopedLimit, book: Book, keyId: string): Hold {
+  return { ...limit.check, key: policyKey(book, limit.name, scope === 'key' ? keyId : undefined) };
 }
 
 /** Whether the policy is unchanged; the slots of a pool change with its workers. */

@@ -1,12 +1,12 @@
 import type { Check } from './limit.ts';
-import type { Slot } from './names.ts';
+import type { Book } from './names.ts';
 
 /** A check with the Redis key of its count. */
 export type Hold = Check & { readonly key: string };
 
-/** The checks of one slot, encoded as the scripts read them. Built once for all requests with the same checks. */
+/** The checks of one book, encoded as the scripts read them. Built once for all requests with the same checks. */
 export interface CheckList {
-  readonly slot: Slot;
+  readonly book: Book;
   readonly holds: readonly Hold[];
   /** The checks as JSON, as scripts/reserve.lua reads them. */
   readonly asked: string;
@@ -19,7 +19,7 @@ export interface CheckList {
   readonly leases: string;
 }
 
-/** What a request asks for in one slot: an amount for each check, in their order. */
+/** What a request asks for in one book: an amount for each check, in their order. */
 export interface Part {
   readonly list: CheckList;
   readonly amounts: readonly number[];
@@ -31,12 +31,12 @@ export interface Part {
  */
 const leastKept = 64;
 
-/** Encodes the checks of a slot. */
-export function checkList(slot: Slot, holds: readonly Hold[]): CheckList {
-  const kept = holds.map((hold) => keptOf(hold, hold.key.slice(slot.length + 1)));
+/** Encodes the checks of a book. */
+export function checkList(book: Book, holds: readonly Hold[]): CheckList {
+  const kept = holds.map((hold) => keptOf(hold, hold.key.slice(book.length + 1)));
   const leases = holds.flatMap(({ primitive, key }) => (primitive === 'lease' ? [key] : []));
   return {
-    slot,
+    book,
     holds,
     asked: JSON.stringify(holds),
     kept: JSON.stringify(kept).padEnd(leastKept),
@@ -50,9 +50,9 @@ function keptOf(hold: Hold, key: string): readonly unknown[] {
   return hold.periodMs === undefined ? ['budget', key] : ['budget', key, hold.periodMs];
 }
 
-/** The slots of a request's parts, in their order. */
-export function slotsOf(parts: readonly Part[]): Slot[] {
-  return parts.map(({ list }) => list.slot);
+/** The books of a request's parts, in their order. */
+export function booksOf(parts: readonly Part[]): Book[] {
+  return parts.map(({ list }) => list.book);
 }
 
 /** The amounts of a part's leases, as scripts/renew.lua reads them: `1 1`. */

@@ -80,7 +80,7 @@ it('tenants share a full pool of a Redis Cluster', async () => {
   const usage = { inputTokens: 1, outputTokens: 1 };
   for (const ticket of [...ofMany, ofFew]) await ticket.settle({ usage, durationMs: 5 });
   expect(await cluster.exists('sluice:{p:shared}:leases:of:few:mean')).toBe(1);
-  expect((await admission.inspect()).slots).toMatchObject({
+  expect((await admission.inspect()).books).toMatchObject({
     'sluice:{p:shared}': { requests: 0, reservedTokens: 0 },
   });
   await admission.close();

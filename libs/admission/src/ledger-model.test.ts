@@ -17,7 +17,7 @@ afterAll(() => bed.close());
 
 const tenant = 'sluice:{t:acme}';
 const pool = 'sluice:{p:gpu}';
-const slots = [tenant, pool];
+const books = [tenant, pool];
 /** So long that nothing runs empty, and no period ends, while the test looks. */
 const periodMs = 864_000_000_000;
 const max = { concurrency: 6, rate: 400, budget: 700, places: 9 };
@@ -118,7 +118,7 @@ it('the books agree with a simple model, whatever is reserved in one turn, settl
           case 'settle': {
             const expected = each.settlements.map((one) => model.settle(one.id, one.charge));
             const settled = each.settlements.map(({ id: requestId, charge }) =>
-              ledger.settle({ requestId, slots, ...(charge !== undefined && { charge }) }),
+              ledger.settle({ requestId, books, ...(charge !== undefined && { charge }) }),
             );
             expect(await Promise.all(settled)).toEqual(expected);
             break;
@@ -128,7 +128,7 @@ it('the books agree with a simple model, whatever is reserved in one turn, settl
             if (!held) break;
             held.seen = Math.max(held.seen, each.seen);
             for (const part of [partOf(tenant, ofTenant(held)), partOf(pool, ofPool(held))]) {
-              await ledger.renew(part.list.slot, () => [{ requestId: each.id, part, seen: each.seen }]);
+              await ledger.renew(part.list.book, () => [{ requestId: each.id, part, seen: each.seen }]);
             }
             break;
           }
@@ -136,7 +136,7 @@ it('the books agree with a simple model, whatever is reserved in one turn, settl
             const held = model.open.get(each.id);
             if (!held) break;
             // As if the lease had expired because nobody renewed it.
-            for (const slot of slots) await redis.zadd(bookKeys(slot)[0], 1, each.id);
+            for (const book of books) await redis.zadd(bookKeys(book)[0], 1, each.id);
             model.settle(each.id, held.input + held.seen);
             break;
           }

@@ -12,12 +12,12 @@ beforeAll(async () => {
 afterEach(() => bed.reset());
 afterAll(() => bed.close());
 
-const slot = 'sluice:{t:acme}';
+const book = 'sluice:{t:acme}';
 const longMs = 86_400_000_000;
 const request = (requestId: string, asked: Asked) => ({
   requestId,
   inputTokens: 40,
-  parts: [partOf(slot, [asked])],
+  parts: [partOf(book, [asked])],
 });
 
 it('whatever the order of admissions and settlements, the sum charged is the sum of what they spent', async () => {
@@ -59,11 +59,11 @@ it('whatever the order of admissions and settlements, the sum charged is the sum
 it('records are a table in Redis, in which one of many is found at once, however short they are', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const redis = await bed.connect();
-  await ledger.reserve(request('short', { primitive: 'lease', amount: 1, key: `${slot}:l` }));
-  expect(await redis.object('ENCODING', `${slot}:records`)).toBe('hashtable');
-  expect((await ledger.inspect(slot)).requests).toBe(1);
-  expect(await ledger.settle({ requestId: 'short', slots: [slot] })).toBe(true);
-  expect(await redis.exists(`${slot}:records`)).toBe(0);
+  await ledger.reserve(request('short', { primitive: 'lease', amount: 1, key: `${book}:l` }));
+  expect(await redis.object('ENCODING', `${book}:records`)).toBe('hashtable');
+  expect((await ledger.inspect(book)).requests).toBe(1);
+  expect(await ledger.settle({ requestId: 'short', books: [book] })).toBe(true);
+  expect(await redis.exists(`${book}:records`)).toBe(0);
 });
 
 it('a rate never lets more through than a full bucket and what flowed in since', async () => {
@@ -78,7 +78,7 @@ it('a rate never lets more through than a full bucket and what flowed in since',
       max,
       periodMs,
       settles: false,
-      key: `${slot}:rate`,
+      key: `${book}:rate`,
     } as const;
     const { refused } = await ledger.reserve(request(`r${index}`, hold));
     if (refused === undefined) granted += 1;
@@ -97,7 +97,7 @@ it('a refused rate fits after exactly the wait that it named', async () => {
     max: 4,
     periodMs: 400,
     settles: false,
-    key: `${slot}:rate`,
+    key: `${book}:rate`,
   } as const;
   await ledger.reserve(request('first', hold));
   const { refused, waitMs = 0 } = await ledger.reserve(request('second', hold));
@@ -140,11 +140,11 @@ it('a budget with a period says when it begins anew, but not to a claim that wil
 
 it('a settlement has an effect once and says so', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
-  const hold = { primitive: 'budget', amount: 100, max: 1000, key: `${slot}:budget` } as const;
+  const hold = { primitive: 'budget', amount: 100, max: 1000, key: `${book}:budget` } as const;
   await ledger.reserve(request('r', hold));
-  expect(await ledger.settle({ requestId: 'r', slots: [slot], charge: 60 })).toBe(true);
-  expect(await ledger.settle({ requestId: 'r', slots: [slot], charge: 60 })).toBe(false);
-  expect(await ledger.inspect(slot, [hold])).toEqual({ requests: 0, reserved: 0, levels: [60] });
+  expect(await ledger.settle({ requestId: 'r', books: [book], charge: 60 })).toBe(true);
+  expect(await ledger.settle({ requestId: 'r', books: [book], charge: 60 })).toBe(false);
+  expect(await ledger.inspect(book, [hold])).toEqual({ requests: 0, reserved: 0, levels: [60] });
 });
 
 it('tokens corrected at the end make room in a rate, or take it', async () => {
@@ -155,47 +155,47 @@ it('tokens corrected at the end make room in a rate, or take it', async () => {
     max: 1000,
     periodMs: longMs,
     settles: true,
-    key: `${slot}:rate`,
+    key: `${book}:rate`,
   } as const;
-  const level = async () => Math.round((await ledger.inspect(slot, [hold])).levels[0] ?? 0);
+  const level = async () => Math.round((await ledger.inspect(book, [hold])).levels[0] ?? 0);
   for (const requestId of ['a', 'b']) await ledger.reserve(request(requestId, hold));
-  await ledger.settle({ requestId: 'a', slots: [slot], charge: 100 });
+  await ledger.settle({ requestId: 'a', books: [book], charge: 100 });
   expect(await level()).toBe(600);
-  await ledger.settle({ requestId: 'b', slots: [slot], charge: 1500 });
+  await ledger.settle({ requestId: 'b', books: [book], charge: 1500 });
   expect(await level()).toBe(1600);
 });
 
 it('a record that names its amounts itself, as a renewal makes it, is settled by them', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
-  const budget = { primitive: 'budget', max: 1000, key: `${slot}:budget` } as const;
+  const budget = { primitive: 'budget', max: 1000, key: `${book}:budget` } as const;
   await redis.hset(budget.key, { spent: 0, reserved: 100 });
-  await redis.hset(`${slot}:records`, 'r', `40 0 ${JSON.stringify([{ ...budget, amount: 100 }])}`);
-  expect(await ledger.inspect(slot, [budget])).toEqual({ requests: 0, reserved: 100, levels: [100] });
-  expect(await ledger.settle({ requestId: 'r', slots: [slot], charge: 60 })).toBe(true);
-  expect(await ledger.inspect(slot, [budget])).toEqual({ requests: 0, reserved: 0, levels: [60] });
+  await redis.hset(`${book}:records`, 'r', `40 0 ${JSON.stringify([{ ...budget, amount: 100 }])}`);
+  expect(await ledger.inspect(book, [budget])).toEqual({ requests: 0, reserved: 100, levels: [100] });
+  expect(await ledger.settle({ requestId: 'r', books: [book], charge: 60 })).toBe(true);
+  expect(await ledger.inspect(book, [budget])).toEqual({ requests: 0, reserved: 0, levels: [60] });
 });
 
 it('what began under an older policy neither empties a rate nor renews a budget when it ends', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const rate = (periodMs: number) =>
-    ({ primitive: 'rate', amount: 400, max: 1000, periodMs, settles: true, key: `${slot}:rate` }) as const;
+    ({ primitive: 'rate', amount: 400, max: 1000, periodMs, settles: true, key: `${book}:rate` }) as const;
   const budget = (periodMs: number) =>
-    ({ primitive: 'budget', amount: 400, max: 1000, periodMs, key: `${slot}:budget` }) as const;
+    ({ primitive: 'budget', amount: 400, max: 1000, periodMs, key: `${book}:budget` }) as const;
   const levels = async () => {
-    const { levels } = await ledger.inspect(slot, [rate(longMs), budget(longMs)]);
+    const { levels } = await ledger.inspect(book, [rate(longMs), budget(longMs)]);
     return levels.map(Math.round);
   };
   const both = (requestId: string, periodMs: number) => ({
     ...{ requestId, inputTokens: 40 },
-    parts: [partOf(slot, [rate(periodMs), budget(periodMs)])],
+    parts: [partOf(book, [rate(periodMs), budget(periodMs)])],
   });
   await ledger.reserve(both('old', 1));
   await ledger.reserve(both('new', longMs));
-  await ledger.settle({ requestId: 'new', slots: [slot], charge: 300 });
+  await ledger.settle({ requestId: 'new', books: [book], charge: 300 });
   const before = await levels();
   expect(before[0]).toBeGreaterThanOrEqual(300);
-  await ledger.settle({ requestId: 'old', slots: [slot], charge: 500 });
+  await ledger.settle({ requestId: 'old', books: [book], charge: 500 });
   const after = await levels();
   expect([after[0] ?? 0, after[1] ?? 0]).toEqual([(before[0] ?? 0) + 100, (before[1] ?? 0) + 100]);
   expect(after[1]).toBe(300 + 500);
@@ -203,8 +203,8 @@ it('what began under an older policy neither empties a rate nor renews a budget 
 
 it('what is more than all of a rate or a lease never fits', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
-  const lease = { primitive: 'lease', max: 4, key: `${slot}:lease` } as const;
-  const rate = { primitive: 'rate', max: 4, periodMs: 400, settles: false, key: `${slot}:rate` } as const;
+  const lease = { primitive: 'lease', max: 4, key: `${book}:lease` } as const;
+  const rate = { primitive: 'rate', max: 4, periodMs: 400, settles: false, key: `${book}:rate` } as const;
   for (const hold of [lease, rate]) {
     const { refused, waitMs } = await ledger.reserve(request('large', { ...hold, amount: 5 }));
     expect([refused, waitMs]).toEqual([0, undefined]);
@@ -214,10 +214,10 @@ it('what is more than all of a rate or a lease never fits', async () => {
 it('a rate that was filled under another policy runs empty by the one that is asked', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const rate = (max: number, periodMs: number) =>
-    ({ primitive: 'rate', max, periodMs, settles: true, key: `${slot}:rate` }) as const;
+    ({ primitive: 'rate', max, periodMs, settles: true, key: `${book}:rate` }) as const;
   await ledger.reserve(request('old', { ...rate(100_000, longMs), amount: 90_000 }));
   const hold = rate(10, 200);
-  expect((await ledger.inspect(slot, [hold])).levels).toEqual([10]);
+  expect((await ledger.inspect(book, [hold])).levels).toEqual([10]);
   await until(async () => {
     const { refused, waitMs = 0 } = await ledger.reserve(request('new', { ...hold, amount: 1 }));
     expect(waitMs).toBeLessThanOrEqual(20);
@@ -228,7 +228,7 @@ it('a rate that was filled under another policy runs empty by the one that is as
 it('a rate is forgotten when it has run empty, and not before', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
-  const key = `${slot}:rate`;
+  const key = `${book}:rate`;
   const hold = { primitive: 'rate', max: 400, periodMs: 60_000, settles: false, key } as const;
   await ledger.reserve(request('r', { ...hold, amount: 300 }));
   const leftMs = await redis.pttl(key);
@@ -245,22 +245,22 @@ it('a budget with a period is forgotten when nobody uses it any more', async () 
     amount: 400,
     max: 1000,
     periodMs: 30 * 86_400_000,
-    key: `${slot}:budget`,
+    key: `${book}:budget`,
   } as const;
   await ledger.reserve(request('r', hold));
-  await ledger.settle({ requestId: 'r', slots: [slot], charge: 300 });
+  await ledger.settle({ requestId: 'r', books: [book], charge: 300 });
   expect(await redis.pttl(hold.key)).toBeGreaterThan(2 * hold.periodMs);
 });
 
 it('a budget whose period was taken away outlasts what began with one', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
-  const forever = { primitive: 'budget', amount: 400, max: 1000, key: `${slot}:budget` } as const;
+  const forever = { primitive: 'budget', amount: 400, max: 1000, key: `${book}:budget` } as const;
   await ledger.reserve(request('old', { ...forever, periodMs: 1 }));
   await ledger.reserve(request('new', forever));
-  await ledger.settle({ requestId: 'new', slots: [slot], charge: 300 });
-  await ledger.settle({ requestId: 'old', slots: [slot], charge: 50 });
-  expect((await ledger.inspect(slot, [forever])).levels).toEqual([350]);
+  await ledger.settle({ requestId: 'new', books: [book], charge: 300 });
+  await ledger.settle({ requestId: 'old', books: [book], charge: 50 });
+  expect((await ledger.inspect(book, [forever])).levels).toEqual([350]);
   expect(await redis.pttl(forever.key)).toBe(-1);
 });
 
@@ -273,13 +273,13 @@ it('a rate runs empty also when the clock of Redis was set back', async () => {
     max: 1,
     periodMs: 500,
     settles: false,
-    key: `${slot}:rate`,
+    key: `${book}:rate`,
   } as const;
   await ledger.reserve(request('first', hold));
   await redis.hset(hold.key, 'at', Date.now() + 3_600_000);
   await redis.persist(hold.key);
   expect(await ledger.reserve(request('refused', hold))).toMatchObject({ refused: 0 });
-  await until(async () => (await ledger.inspect(slot, [hold])).levels[0] === 0);
+  await until(async () => (await ledger.inspect(book, [hold])).levels[0] === 0);
 });
 
 it('what is left of a rate is counted to the fraction when more is taken', async () => {
@@ -291,30 +291,30 @@ it('what is left of a rate is counted to the fraction when more is taken', async
     max: 100,
     periodMs: longMs,
     settles: false,
-    key: `${slot}:rate`,
+    key: `${book}:rate`,
   } as const;
   await ledger.reserve(request('first', hold));
   await redis.hset(hold.key, 'level', 0.25);
   await ledger.reserve(request('second', hold));
-  expect((await ledger.inspect(slot, [hold])).levels[0]).toBeCloseTo(1.25, 3);
+  expect((await ledger.inspect(book, [hold])).levels[0]).toBeCloseTo(1.25, 3);
 });
 
 it('what is reserved in a budget for nobody, because Redis lost the requests, keeps nobody out', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
-  const hold = { primitive: 'budget', amount: 200, max: 1000, key: `${slot}:budget` } as const;
+  const hold = { primitive: 'budget', amount: 200, max: 1000, key: `${book}:budget` } as const;
   await redis.hset(hold.key, { spent: 100, reserved: 900, period: 0 });
   expect(await ledger.reserve(request('r', hold))).toMatchObject({ levels: [100] });
-  expect((await ledger.inspect(slot, [hold])).levels).toEqual([300]);
+  expect((await ledger.inspect(book, [hold])).levels).toEqual([300]);
 });
 
 it('a claim that fits once everything reserved is given back may come again at any moment', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
-  const hold = { primitive: 'budget', max: 100, key: `${slot}:budget` } as const;
+  const hold = { primitive: 'budget', max: 100, key: `${book}:budget` } as const;
   await ledger.reserve(request('open', { ...hold, amount: 60 }));
   const all = await ledger.reserve(request('all', { ...hold, amount: 100 }));
   expect(all).toMatchObject({ refused: 0, waitMs: 0 });
-  await ledger.settle({ requestId: 'open', slots: [slot], charge: 1 });
+  await ledger.settle({ requestId: 'open', books: [book], charge: 1 });
   const { refused, waitMs } = await ledger.reserve(request('all', { ...hold, amount: 100 }));
   expect([refused, waitMs]).toEqual([0, undefined]);
 });

@@ -3,13 +3,13 @@ import { TurnBatch } from '@sluice/runtime';
 import { type LuaValue, type QueueEntry, runLuaScript, runPackingScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 import { z } from 'zod';
-import { type CheckList, type Hold, leaseAmounts, type Part, slotsOf } from './check-list.ts';
-import { bookKeys, type Slot } from './names.ts';
+import { booksOf, type CheckList, type Hold, leaseAmounts, type Part } from './check-list.ts';
+import { type Book, bookKeys } from './names.ts';
 import { Numbering } from './numbering.ts';
 import { readScript } from './script.ts';
 
 /**
- * Neither the lease of an ingress nor its promise to look after a slot lasts longer. What ends later was written before
+ * Neither the lease of an ingress nor its promise to look after a book lasts longer. What ends later was written before
  * the clock of Redis was set back.
  */
 export const longestLeaseMs = 60_000;
@@ -38,7 +38,7 @@ export interface Answer {
   priorities: number[];
 }
 
-/** What a renewal writes for the part that one request has in a slot. */
+/** What a renewal writes for the part that one request has in a book. */
 export interface Renewal {
   requestId: string;
   part: Part;
@@ -49,15 +49,15 @@ export interface Renewal {
 /** How one request, or a part of it, is settled. */
 export interface Settlement {
   requestId: string;
-  /** The slots in which the request has parts; that of its pool comes last. */
-  slots: readonly Slot[];
+  /** The books in which the request has parts; that of its pool comes last. */
+  books: readonly Book[];
   /** Tokens to book; absent gives everything back as if it had never been taken. */
   charge?: number;
   /** Adds this generation to the mean service time of the pool. */
   durationMs?: number | undefined;
 }
 
-/** What a slot holds. */
+/** What a book holds. */
 export interface Holdings {
   requests: number;
   /** Tokens that are reserved and not yet spent. */
@@ -70,16 +70,16 @@ const levels = z.preprocess((value) => (Array.isArray(value) ? value : []), z.ar
 const holdingsSchema = z.object({ requests: z.number(), reserved: z.number(), levels });
 
 /**
- * The books of reservations in Redis, one per slot. Every method runs one script, which is atomic and safe to repeat.
- * All reservations of one event-loop turn share a script run, and so do all settlements. In a Cluster, slots live on
- * different nodes, so each slot has runs of its own.
+ * The books of reservations in Redis, one for each tenant and pool. Every script run is atomic and safe to repeat. All
+ * reservations of one event-loop turn share a script run, and so do all settlements. In a Cluster, books live on
+ * different nodes, so each book has runs of its own.
  */
 export class Ledger {
   private readonly redis: Redis | Cluster;
   private readonly isCluster: boolean;
   private readonly leaseMs: number;
-  private readonly reserves = new Map<Slot, TurnBatch<Reservation, Answer>>();
-  private readonly settles = new Map<Slot, TurnBatch<Settlement, boolean>>();
+  private readonly reserves = new Map<Book, TurnBatch<Reservation, Answer>>();
+  private readonly settles = new Map<Book, TurnBatch<Settlement, boolean>>();
   private readonly scripts = {
     reserve: readScript('reserve'),
     settle: readScript('settle'),
@@ -97,35 +97,35 @@ export class Ledger {
 
   /** Takes all parts or none. If it rejects, it is not known what was taken, and the request has to be settled. */
   reserve(reservation: Reservation): Promise<Answer> {
-    return this.isCluster ? this.reserveApart(reservation) : this.reserveIn(everySlot, reservation);
+    return this.isCluster ? this.reserveApart(reservation) : this.reserveIn(everyBook, reservation);
   }
 
   /** Returns whether there was anything to settle. False if it was settled before, or swept after its lease expired. */
   settle(settlement: Settlement): Promise<boolean> {
-    return this.isCluster ? this.settleApart(settlement) : this.settleIn(everySlot, settlement);
+    return this.isCluster ? this.settleApart(settlement) : this.settleIn(everyBook, settlement);
   }
 
   /**
    * Renews leases. `renewals` is called only when they are sent, so that a request settled meanwhile does not come
    * back.
    */
-  async renew(slot: Slot, renewals: () => readonly Renewal[]): Promise<void> {
-    await runLuaScript(this.redis, this.scripts.renew, bookKeys(slot), () => this.renewalValues(renewals()));
+  async renew(book: Book, renewals: () => readonly Renewal[]): Promise<void> {
+    await runLuaScript(this.redis, this.scripts.renew, bookKeys(book), () => this.renewalValues(renewals()));
   }
 
-  /** Settles all expired requests of a slot, a part in each script run. Returns how many requests are still open. */
-  async sweep(slot: Slot): Promise<number> {
+  /** Settles all expired requests of a book, a part in each script run. Returns how many requests are still open. */
+  async sweep(book: Book): Promise<number> {
     const { redis, scripts, leaseMs } = this;
     for (;;) {
-      const reply = await runLuaScript(redis, scripts.sweep, bookKeys(slot), [leaseMs, longestLeaseMs]);
+      const reply = await runLuaScript(redis, scripts.sweep, bookKeys(book), [leaseMs, longestLeaseMs]);
       const [settled = 0, open = 0] = numbersOf(reply);
       if (settled === 0) return open;
     }
   }
 
-  /** Reads what a slot holds, after settling expired requests. */
-  async inspect(slot: Slot, holds: readonly Hold[] = []): Promise<Holdings> {
-    const reply = await runLuaScript(this.redis, this.scripts.inspect, bookKeys(slot), [
+  /** Reads what a book holds, after settling expired requests. */
+  async inspect(book: Book, holds: readonly Hold[] = []): Promise<Holdings> {
+    const reply = await runLuaScript(this.redis, this.scripts.inspect, bookKeys(book), [
       JSON.stringify(holds),
       this.leaseMs,
       longestLeaseMs,
@@ -145,7 +145,7 @@ export class Ledger {
     return values;
   }
 
-  /** Reserves slot by slot, for a Cluster. When one refuses, the parts taken before are given back. */
+  /** Reserves book by book, for a Cluster. When one refuses, the parts taken before are given back. */
   private async reserveApart({ parts, entries = [], ...request }: Reservation): Promise<Answer> {
     const { requestId } = request;
     const levels: number[] = [];
@@ -158,7 +158,7 @@ export class Ledger {
     };
     for (const [index, part] of parts.entries()) {
       const isLast = index === parts.length - 1;
-      answer = await this.reserveIn(part.list.slot, {
+      answer = await this.reserveIn(part.list.book, {
         ...request,
         parts: [part],
         entries: isLast ? entries : [],
@@ -167,7 +167,7 @@ export class Ledger {
       const before = levels.length;
       levels.push(...answer.levels);
       if (refused === undefined) continue;
-      await this.settle({ requestId, slots: slotsOf(parts.slice(0, index)) });
+      await this.settle({ requestId, books: booksOf(parts.slice(0, index)) });
       return { ...answer, levels, refused: before + refused };
     }
     // The last answer is that of the pool, which alone has a mean and a queue.
@@ -175,24 +175,24 @@ export class Ledger {
   }
 
   private async settleApart(settlement: Settlement): Promise<boolean> {
-    const { durationMs, slots, ...request } = settlement;
-    const last = slots.length - 1;
-    const each = slots.map((slot, index) =>
-      this.settleIn(slot, index === last ? { ...settlement, slots: [slot] } : { ...request, slots: [slot] }),
+    const { durationMs, books, ...request } = settlement;
+    const last = books.length - 1;
+    const each = books.map((book, index) =>
+      this.settleIn(book, index === last ? { ...settlement, books: [book] } : { ...request, books: [book] }),
     );
     return (await Promise.all(each)).includes(true);
   }
 
-  private reserveIn(name: Slot, reservation: Reservation): Promise<Answer> {
+  private reserveIn(name: Book, reservation: Reservation): Promise<Answer> {
     return batchOf(this.reserves, name, this.reserveAll).add(reservation);
   }
 
-  private settleIn(name: Slot, settlement: Settlement): Promise<boolean> {
+  private settleIn(name: Book, settlement: Settlement): Promise<boolean> {
     return batchOf(this.settles, name, this.settleAll).add(settlement);
   }
 
   private readonly reserveAll = async (reservations: readonly Reservation[]): Promise<Answer[]> => {
-    const [books, lists] = [new Numbering<Slot>(), new Numbering<CheckList>()];
+    const [numbers, lists] = [new Numbering<Book>(), new Numbering<CheckList>()];
     const requests: LuaValue[] = [];
     for (const { requestId, inputTokens, parts, entries = [] } of reservations) {
       requests.push(requestId, inputTokens, lists.numbersOf(parts.map(({ list }) => list)));
@@ -201,46 +201,46 @@ export class Ledger {
       for (const { id, data, lifeMs } of entries) requests.push(id, data, lifeMs);
     }
     const { things } = lists;
-    const checks = things.flatMap(({ slot, asked, kept }) => [books.numberOf(slot), asked, kept]);
+    const checks = things.flatMap(({ book, asked, kept }) => [numbers.numberOf(book), asked, kept]);
     const values = [this.leaseMs, things.length, ...checks, ...requests];
-    return answersOf(await this.run('reserve', books, values));
+    return answersOf(await this.run('reserve', numbers, values));
   };
 
   private readonly settleAll = async (settlements: readonly Settlement[]): Promise<boolean[]> => {
-    const books = new Numbering<Slot>();
+    const numbers = new Numbering<Book>();
     const values: (string | number)[] = [];
-    for (const { requestId, slots, charge = '', durationMs = '' } of settlements) {
-      values.push(requestId, books.numbersOf(slots), charge, durationMs);
+    for (const { requestId, books, charge = '', durationMs = '' } of settlements) {
+      values.push(requestId, numbers.numbersOf(books), charge, durationMs);
     }
-    return numbersOf(await this.run('settle', books, values)).map((settled) => settled === 1);
+    return numbersOf(await this.run('settle', numbers, values)).map((settled) => settled === 1);
   };
 
   private run(
     name: 'reserve' | 'settle',
-    books: Numbering<Slot>,
+    books: Numbering<Book>,
     values: readonly LuaValue[],
   ): Promise<unknown> {
     return runPackingScript(this.redis, this.scripts[name], books.things.flatMap(bookKeys), values);
   }
 }
 
-/** Name of the single batch that is used outside a Cluster, where one script run may work on every slot. */
-const everySlot: Slot = '';
+/** Name of the single batch that is used outside a Cluster, where one script run may work on every book. */
+const everyBook: Book = '';
 
-/** In a Cluster, each slot (of a pool or a tenant) that was used lately has a batch of its own. */
+/** In a Cluster, each book (of a pool or a tenant) that was used lately has a batch of its own. */
 const batchesKept = 10_000;
 
 function batchOf<Item, Reply>(
-  batches: Map<Slot, TurnBatch<Item, Reply>>,
-  slot: Slot,
+  batches: Map<Book, TurnBatch<Item, Reply>>,
+  book: Book,
   ask: (items: readonly Item[]) => Promise<readonly Reply[]>,
 ): TurnBatch<Item, Reply> {
-  let batch = batches.get(slot);
+  let batch = batches.get(book);
   if (!batch) {
     // Requests that are under way in a forgotten batch still get their replies.
     if (batches.size >= batchesKept) batches.clear();
     batch = new TurnBatch(ask);
-    batches.set(slot, batch);
+    batches.set(book, batch);
   }
   return batch;
 }

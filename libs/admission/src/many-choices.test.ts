@@ -13,9 +13,9 @@ afterAll(() => bed.close());
 /** The most that a format allows, and so many requests for them that Lua can't hand their leases over at once. */
 const jobs = 128;
 const count = 64;
-const slot = 'sluice:{p:gpu}';
-const lease = { primitive: 'lease', key: `${slot}:leases:all` } as const;
-const part = partOf(slot, [{ ...lease, amount: jobs }]);
+const book = 'sluice:{p:gpu}';
+const lease = { primitive: 'lease', key: `${book}:leases:all` } as const;
+const part = partOf(book, [{ ...lease, amount: jobs }]);
 const ids = Array.from({ length: count }, (_, index) => `r${index}`);
 
 it('requests for many answers each are admitted in one turn, and settled in one', async () => {
@@ -29,7 +29,7 @@ it('requests for many answers each are admitted in one turn, and settled in one'
 it('their leases are renewed together', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
-  await ledger.renew(slot, () => ids.map((requestId) => ({ requestId, part })));
+  await ledger.renew(book, () => ids.map((requestId) => ({ requestId, part })));
   expect(await redis.zcard(lease.key)).toBe(count * jobs);
 });
 
@@ -37,7 +37,7 @@ it('the next request settles them when their ingress has died', async () => {
   const ledger = new Ledger(await bed.connect(), 1);
   await Promise.all(ids.map((requestId) => ledger.reserve({ requestId, inputTokens: 40, parts: [part] })));
   const holdings = await until(async () => {
-    const found = await ledger.inspect(slot, [lease]);
+    const found = await ledger.inspect(book, [lease]);
     return found.requests === 0 ? found : undefined;
   });
   expect(holdings.levels).toEqual([0]);

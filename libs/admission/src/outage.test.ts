@@ -103,7 +103,7 @@ it('a living ingress looks after what a dead one left, even if nobody asks for t
 });
 
 it('a living ingress settles all that a dead one left in one round, however much it is', async () => {
-  // Longer than the test waits, so that a slot that is not done gets no second look in time.
+  // Longer than the test waits, so that a book that is not done gets no second look in time.
   const living = await bed.admission({ leaseMs: 50_000, renewEveryMs: 50 });
   const dying = await bed.admission({ leaseMs: 100 });
   await Promise.all(Array.from({ length: 250 }, () => dying.admit(bed.claim())));
@@ -217,7 +217,7 @@ it('a request without policies that has given its places back does not get them 
   const ingress = await bed.admission({ renewEveryMs: 3_600_000 });
   await ingress.start();
   (await ingress.admit(bed.claim())).freePlaces(5);
-  const inPool = async () => (await ingress.inspect()).slots['sluice:{p:gpu}']?.requests;
+  const inPool = async () => (await ingress.inspect()).books['sluice:{p:gpu}']?.requests;
   await until(async () => (await inPool()) === 0);
   await round(ingress);
   expect(await inPool()).toBe(0);
@@ -235,7 +235,7 @@ it('an ingress that has ended renews nothing when its connection comes back', as
 
 const isPromised = (redis: Redis) => redis.zscore('sluice:admission:slots', 'sluice:{p:gpu}');
 
-it('a promise to look after a slot that Redis did not hear is made again by the next request', async () => {
+it('a promise to look after a book that Redis did not hear is made again by the next request', async () => {
   const ingress = await bed.admission();
   const isAway = once(ingress.redis, 'end');
   ingress.redis.disconnect();
@@ -268,8 +268,8 @@ it.each([
   ingress.redis.emit('ready');
   await release(ticket);
   await ingress.close();
-  const { slots } = await ingress.inspect();
-  expect(Object.entries(slots).map(([slot, { requests }]) => [slot, requests])).toEqual([
+  const { books } = await ingress.inspect();
+  expect(Object.entries(books).map(([book, { requests }]) => [book, requests])).toEqual([
     ['sluice:{p:gpu}', 0],
     ['sluice:{t:acme}', left],
   ]);
@@ -298,8 +298,8 @@ it('a settlement that failed is repeated once more when its process ends', async
   await ticket.settle({});
   await ingress.redis.connect();
   await ingress.close();
-  const { unsettled, slots } = await ingress.inspect();
-  expect([unsettled, slots['sluice:{p:gpu}']?.requests]).toEqual([0, 0]);
+  const { unsettled, books } = await ingress.inspect();
+  expect([unsettled, books['sluice:{p:gpu}']?.requests]).toEqual([0, 0]);
 });
 
 it('a Redis that comes back empty learns the running leases again, and nothing is left of them in the end', async () => {
@@ -316,7 +316,7 @@ it('a Redis that comes back empty learns the running leases again, and nothing i
   await expect(ingress.admit(bed.claim({ limits }))).rejects.toThrow('concurrency');
   await ticket.settle({ usage: { inputTokens: 40, outputTokens: 2 } });
   expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 0]);
-  expect(Object.values((await ingress.inspect()).slots).every(({ requests }) => requests === 0)).toBe(true);
+  expect(Object.values((await ingress.inspect()).books).every(({ requests }) => requests === 0)).toBe(true);
 });
 
 it('a swept request that is still running gets its places back and is not charged again', async () => {
@@ -365,7 +365,7 @@ it('a reservation whose answer was lost is given back', async () => {
   await until(async () => (await ingress.inspect()).unsettled === 0);
   expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 0, 0]);
   const none = { requests: 0, reservedTokens: 0 };
-  expect((await ingress.inspect()).slots).toEqual({ 'sluice:{p:gpu}': none, 'sluice:{t:acme}': none });
+  expect((await ingress.inspect()).books).toEqual({ 'sluice:{p:gpu}': none, 'sluice:{t:acme}': none });
 });
 
 it('a reservation whose answer was lost is kept and charged when its job runs', async () => {

@@ -10,88 +10,88 @@ beforeAll(async () => {
 afterEach(() => bed.reset());
 afterAll(() => bed.close());
 
-const slot = 'sluice:{t:acme}';
-const lease = { primitive: 'lease', amount: 1, key: `${slot}:lease` } as const;
-const budget = { primitive: 'budget', amount: 100, max: 1000, key: `${slot}:budget` } as const;
+const book = 'sluice:{t:acme}';
+const lease = { primitive: 'lease', amount: 1, key: `${book}:lease` } as const;
+const budget = { primitive: 'budget', amount: 100, max: 1000, key: `${book}:budget` } as const;
 
 it('a renewal that Redis has to be sent twice does not bring back what was settled meanwhile', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
-  const part = partOf(slot, [lease]);
+  const part = partOf(book, [lease]);
   // Redis has the settle script cached, but not yet the renew script, which therefore has to be sent twice.
   await redis.script('FLUSH');
   for (const requestId of ['before', 'r'])
     await ledger.reserve({ requestId, inputTokens: 40, parts: [part] });
-  await ledger.settle({ requestId: 'before', slots: [slot], charge: 0 });
+  await ledger.settle({ requestId: 'before', books: [book], charge: 0 });
   const open = new Set(['r']);
-  const renewed = ledger.renew(slot, () => [...open].map((requestId) => ({ requestId, part })));
+  const renewed = ledger.renew(book, () => [...open].map((requestId) => ({ requestId, part })));
   open.clear();
-  await Promise.all([renewed, ledger.settle({ requestId: 'r', slots: [slot], charge: 0 })]);
-  expect(await ledger.inspect(slot, [lease])).toEqual({ requests: 0, reserved: 0, levels: [0] });
+  await Promise.all([renewed, ledger.settle({ requestId: 'r', books: [book], charge: 0 })]);
+  expect(await ledger.inspect(book, [lease])).toEqual({ requests: 0, reserved: 0, levels: [0] });
 });
 
 it('a renewal brings back the lease of a request that Redis has lost, and leaves to others what they reserved', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
-  const part = partOf(slot, [lease, budget]);
+  const part = partOf(book, [lease, budget]);
   const ids = ['kept', 'lost'];
   await Promise.all(ids.map((requestId) => ledger.reserve({ requestId, inputTokens: 40, parts: [part] })));
-  await redis.zrem(`${slot}:open`, 'lost');
-  await redis.hdel(`${slot}:records`, 'lost');
-  await ledger.renew(slot, () => ids.map((requestId) => ({ requestId, part })));
-  const holdings = await ledger.inspect(slot, [lease]);
+  await redis.zrem(`${book}:open`, 'lost');
+  await redis.hdel(`${book}:records`, 'lost');
+  await ledger.renew(book, () => ids.map((requestId) => ({ requestId, part })));
+  const holdings = await ledger.inspect(book, [lease]);
   expect(holdings).toEqual({ requests: 2, reserved: 100, levels: [2] });
 });
 
-it('a renewal ends what a dead ingress holds in its slot, even if the clock of Redis was set back by hours since', async () => {
+it('a renewal ends what a dead ingress holds in its book, even if the clock of Redis was set back by hours since', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 50);
-  const part = partOf(slot, [lease]);
+  const part = partOf(book, [lease]);
   await ledger.reserve({ requestId: 'dead', inputTokens: 40, parts: [part] });
-  await redis.zadd(`${slot}:open`, Date.now() + 3_600_000, 'dead');
+  await redis.zadd(`${book}:open`, Date.now() + 3_600_000, 'dead');
   await until(async () => {
-    await ledger.renew(slot, () => [{ requestId: 'alive', part }]);
-    return (await redis.zscore(`${slot}:open`, 'dead')) === null;
+    await ledger.renew(book, () => [{ requestId: 'alive', part }]);
+    return (await redis.zscore(`${book}:open`, 'dead')) === null;
   });
-  expect(await redis.hkeys(`${slot}:records`)).toEqual(['alive']);
+  expect(await redis.hkeys(`${book}:records`)).toEqual(['alive']);
 });
 
 it('one renewal brings back the leases of requests that hold different ones', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
-  const other = { ...lease, key: `${slot}:other` };
+  const other = { ...lease, key: `${book}:other` };
   const parts = {
-    both: partOf(slot, [{ ...lease, amount: 3 }, budget, { ...other, amount: 2 }]),
-    same: partOf(slot, [{ ...lease, amount: 1 }]),
-    more: partOf(slot, [{ ...lease, amount: 2 }]),
-    none: partOf(slot, [budget]),
+    both: partOf(book, [{ ...lease, amount: 3 }, budget, { ...other, amount: 2 }]),
+    same: partOf(book, [{ ...lease, amount: 1 }]),
+    more: partOf(book, [{ ...lease, amount: 2 }]),
+    none: partOf(book, [budget]),
   };
   const renewals = Object.entries(parts).map(([requestId, part]) => ({ requestId, part }));
-  await ledger.renew(slot, () => renewals);
+  await ledger.renew(book, () => renewals);
   expect(await redis.zrange(lease.key, '0', '-1')).toEqual([
     ...['both#1', 'both#2', 'both#3'],
     ...['more#1', 'more#2', 'same#1'],
   ]);
   expect(await redis.zrange(other.key, '0', '-1')).toEqual(['both#1', 'both#2']);
-  expect(await ledger.inspect(slot, [lease, other])).toMatchObject({ requests: 4, levels: [6, 2] });
+  expect(await ledger.inspect(book, [lease, other])).toMatchObject({ requests: 4, levels: [6, 2] });
   // If this process died now, a key without an expiry would stay for ever.
   const keys = await redis.keys('*');
   expect((await Promise.all(keys.map((key) => redis.pttl(key)))).filter((life) => life < 0)).toEqual([]);
-  for (const requestId of Object.keys(parts)) await ledger.settle({ requestId, slots: [slot], charge: 0 });
-  expect(await ledger.inspect(slot, [lease, other])).toEqual({ requests: 0, reserved: 0, levels: [0, 0] });
+  for (const requestId of Object.keys(parts)) await ledger.settle({ requestId, books: [book], charge: 0 });
+  expect(await ledger.inspect(book, [lease, other])).toEqual({ requests: 0, reserved: 0, levels: [0, 0] });
 });
 
 it('a renewal tells of the output of each request, which never becomes less', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
-  const part = partOf(slot, [lease]);
+  const part = partOf(book, [lease]);
   const ids = ['a', 'b', 'lost', 'c'];
   await Promise.all(ids.map((requestId) => ledger.reserve({ requestId, inputTokens: 40, parts: [part] })));
-  await redis.hdel(`${slot}:records`, 'lost');
+  await redis.hdel(`${book}:records`, 'lost');
   const tell = (seen: (number | undefined)[]) =>
-    ledger.renew(slot, () => ids.map((requestId, index) => ({ requestId, part, seen: seen[index] })));
+    ledger.renew(book, () => ids.map((requestId, index) => ({ requestId, part, seen: seen[index] })));
   const told = async () => {
-    const records = await redis.hmget(`${slot}:records`, 'a', 'b', 'c');
+    const records = await redis.hmget(`${book}:records`, 'a', 'b', 'c');
     return records.map((record) => record?.split(' ').slice(0, 2).join(' '));
   };
   await tell([7, 8, 9, 10]);
@@ -101,13 +101,13 @@ it('a renewal tells of the output of each request, which never becomes less', as
 });
 
 it.each([
-  ['a renewal', (ledger: Ledger) => ledger.renew(slot, () => [])],
-  ['a look at the slot', (ledger: Ledger) => ledger.inspect(slot)],
+  ['a renewal', (ledger: Ledger) => ledger.renew(book, () => [])],
+  ['a look at the book', (ledger: Ledger) => ledger.inspect(book)],
 ])('%s by an ingress with short leases leaves another one its longer ones', async (_what, visit) => {
   const redis = await bed.connect();
   const [long, short] = [new Ledger(redis, 60_000), new Ledger(redis, 1_000)];
-  await long.reserve({ requestId: 'r', inputTokens: 40, parts: [partOf(slot, [lease])] });
-  const ends = () => redis.zscore(`${slot}:open`, 'r');
+  await long.reserve({ requestId: 'r', inputTokens: 40, parts: [partOf(book, [lease])] });
+  const ends = () => redis.zscore(`${book}:open`, 'r');
   const before = await ends();
   await visit(short);
   expect(await ends()).toBe(before);

@@ -3,7 +3,7 @@ import { poolQueueKeys } from '@sluice/transport';
 import type { Claim, PoolPolicy } from './claim.ts';
 import type { Answer } from './ledger.ts';
 import type { Check } from './limit.ts';
-import { countKey, meanKey, type Slot } from './names.ts';
+import { type Book, countKey, meanKey } from './names.ts';
 import { saturationRetryAfterMs } from './retry-after.ts';
 
 /** The `refusedBy` of a full pool. */
@@ -18,7 +18,7 @@ export const priorMeanMs = 2_000;
 const minWaiting = 1;
 
 /** The check of a pool's places, which running and waiting requests take. */
-export function poolCheck(pool: string, { slots, waitBudgetMs, maxWaiting }: PoolPolicy, slot: Slot): Check {
+export function poolCheck(pool: string, { slots, waitBudgetMs, maxWaiting }: PoolPolicy, book: Book): Check {
   return {
     primitive: 'lease',
     backlog: {
@@ -26,8 +26,8 @@ export function poolCheck(pool: string, { slots, waitBudgetMs, maxWaiting }: Poo
       waitBudgetMs,
       minWaiting,
       ...(maxWaiting !== undefined && { maxWaiting }),
-      meanKey: meanKey(slot),
-      busyKey: countKey(slot, 'busy', 'since'),
+      meanKey: meanKey(book),
+      busyKey: countKey(book, 'busy', 'since'),
       priorMeanMs,
       queue: poolQueueKeys(pool),
     },

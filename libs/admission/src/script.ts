@@ -2,8 +2,8 @@ import { type LuaScript, putJobsFile, readLuaScript } from '@sluice/transport';
 
 const own = (name: string): URL => new URL(`./scripts/${name}.lua`, import.meta.url);
 
-/** Reads a script of scripts/ that works on the set of slots in use and not on books. */
-export function readSlotScript(name: 'promise' | 'abandoned'): LuaScript {
+/** Reads a script of scripts/ that works on the promises to look after books and not on the books. */
+export function readPromiseScript(name: 'promise' | 'abandoned'): LuaScript {
   return readLuaScript(own(name));
 }
 

@@ -39,7 +39,7 @@ interface Due {
 }
 
 const pool = 'gpu';
-const slot = `sluice:{p:${pool}}`;
+const book = `sluice:{p:${pool}}`;
 const retryMs = 1000;
 
 /**
@@ -138,7 +138,7 @@ export class SimulatedPool {
     if (asking.left === 0) {
       this.asking.delete(id);
       this.setTime(at);
-      await this.ledger.settle({ requestId: id, slots: [slot], charge: 0, durationMs: tookMs });
+      await this.ledger.settle({ requestId: id, books: [book], charge: 0, durationMs: tookMs });
       this.comeAgain(tenant, at);
     }
     await this.fill(at);
@@ -168,9 +168,9 @@ export class SimulatedPool {
     const asked = `${name} ${weight}`;
     const known = this.lists.get(asked);
     if (known) return known;
-    const list = checkList(slot, [
-      { ...poolCheck(pool, this.policy, slot), key: `${slot}:leases:all` },
-      { ...tenantShareCheck(weight), key: `${slot}:leases:of:${name}` },
+    const list = checkList(book, [
+      { ...poolCheck(pool, this.policy, book), key: `${book}:leases:all` },
+      { ...tenantShareCheck(weight), key: `${book}:leases:of:${name}` },
     ]);
     this.lists.set(asked, list);
     return list;
@@ -187,7 +187,7 @@ export class SimulatedPool {
   }
 }
 
-const timeKey = `${slot}:time`;
+const timeKey = `${book}:time`;
 
 /**
  * The connection, on which scripts read the time from a key. Their text is changed, so they are never run by digest.

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { type Admission, type AdmissionOptions, createAdmission } from './admission.ts';
 import { checkList, type Hold, type Part } from './check-list.ts';
 import type { Claim } from './claim.ts';
-import type { Slot } from './names.ts';
+import type { Book } from './names.ts';
 
 /** A test's own Redis, as far as this needs to know it. */
 interface Server {
@@ -82,9 +82,9 @@ export class TestBed<Given extends Server = Server> {
 export type Asked = Hold & { readonly amount: number };
 
 /** A part of a request, from its checks and amounts. */
-export function partOf(slot: Slot, asked: readonly Asked[]): Part {
+export function partOf(book: Book, asked: readonly Asked[]): Part {
   const holds = asked.map(({ amount: _, ...hold }) => hold);
-  return { list: checkList(slot, holds), amounts: asked.map(({ amount }) => amount) };
+  return { list: checkList(book, holds), amounts: asked.map(({ amount }) => amount) };
 }
 
 /** A Cluster of one node that owns all slots: it refuses a script that spans two of them as a large one does. */

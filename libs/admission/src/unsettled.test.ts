@@ -10,30 +10,30 @@ let unsettled: Unsettled;
 beforeEach(() => {
   [away, asked, taken] = [new Set(), [], []];
   unsettled = new Unsettled({
-    async settle({ requestId, slots }: Settlement) {
-      const what = `${slots} ${requestId}`;
+    async settle({ requestId, books }: Settlement) {
+      const what = `${books} ${requestId}`;
       asked.push(what);
-      if (slots.some((slot) => away.has(slot))) throw lost;
+      if (books.some((book) => away.has(book))) throw lost;
       taken.push(what);
       return true;
     },
   });
 });
 
-/** Settles requests `0` to `count - 1`, whose names begin with that of their slot. */
-const settleMany = (slot: string, count: number) =>
+/** Settles requests `0` to `count - 1`, whose names begin with that of their book. */
+const settleMany = (book: string, count: number) =>
   Promise.all(
     Array.from({ length: count }, (_, index) =>
-      unsettled.settle({ requestId: `${slot}${index}`, slots: [slot] }),
+      unsettled.settle({ requestId: `${book}${index}`, books: [book] }),
     ),
   );
 
 it('keeps each part of each request that Redis does not take, until it does', async () => {
   away.add('gpu').add('acme');
-  await unsettled.settle({ requestId: 'a', slots: ['gpu'] });
-  await unsettled.settle({ requestId: 'a', slots: ['acme'] });
-  await unsettled.settle({ requestId: 'b', slots: ['acme', 'gpu'] });
-  await unsettled.settle({ requestId: 'c', slots: ['other'] });
+  await unsettled.settle({ requestId: 'a', books: ['gpu'] });
+  await unsettled.settle({ requestId: 'a', books: ['acme'] });
+  await unsettled.settle({ requestId: 'b', books: ['acme', 'gpu'] });
+  await unsettled.settle({ requestId: 'c', books: ['other'] });
   expect([unsettled.count, taken]).toEqual([3, ['other c']]);
   away.delete('acme');
   await unsettled.repeat();

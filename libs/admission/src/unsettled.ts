@@ -25,7 +25,7 @@ export class Unsettled {
     } catch {
       const [oldest] = this.settlements.keys();
       if (this.settlements.size >= mostKept && oldest !== undefined) this.settlements.delete(oldest);
-      this.settlements.set(`${settlement.slots.join(' ')} ${settlement.requestId}`, settlement);
+      this.settlements.set(`${settlement.books.join(' ')} ${settlement.requestId}`, settlement);
     }
   }
 

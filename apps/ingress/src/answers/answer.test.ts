@@ -413,7 +413,7 @@ it('a place is freed when its worker is done, although the client still reads, a
   pass(300);
   const last = finish({ inputTokens: 2, outputTokens: 5 });
   say('reader', [last], 1);
-  const placesOf = async () => (await admission.inspect()).slots['sluice:{p:reader}']?.requests;
+  const placesOf = async () => (await admission.inspect()).books['sluice:{p:reader}']?.requests;
   await until(async () => (await placesOf()) === 0);
   expect(Number(await redis.get(meanKeyOf('reader')))).toBe(300);
   expect((await admission.inspect()).open).toBe(1);
@@ -493,7 +493,7 @@ it('the places of several answers are freed once none of their workers is at wor
     return answer;
   };
   const isHeld = async (pool: string) =>
-    (await admission.inspect()).slots[`sluice:{p:${pool}}`]?.requests === 1;
+    (await admission.inspect()).books[`sluice:{p:${pool}}`]?.requests === 1;
   // The second answer has been delivered, and the first waits for its client.
   const late = await open('late');
   say('latec1', [last], 1);

@@ -36,11 +36,11 @@ local function tenantsOf(keys, tenantsKey, weightsKey)
 end
 
 local function measureUnitShare(book, slots)
-  local tenantsKey = slotKey(book, 'busy:tenants')
+  local tenantsKey = bookKey(book, 'busy:tenants')
   local keys = redis.call('SRANDMEMBER', tenantsKey, mostTenants)
   local left = slots
   if #keys == mostTenants then left = slots * mostTenants / redis.call('SCARD', tenantsKey) end
-  local tenants, weights = tenantsOf(keys, tenantsKey, slotKey(book, 'busy:weights'))
+  local tenants, weights = tenantsOf(keys, tenantsKey, bookKey(book, 'busy:weights'))
   table.sort(tenants, function(one, other) return one.places * other.weight < other.places * one.weight end)
   for _, tenant in ipairs(tenants) do
     local unit = left / weights
@@ -56,7 +56,7 @@ local function unitShareOf(book, slots, known)
   local ageMs = since and at - since
   if ageMs and ageMs >= 0 and ageMs < shareAgeMs then return tonumber(share) end
   share = measureUnitShare(book, slots)
-  redis.call('SET', slotKey(book, 'busy:unit-share'), number(share) .. ' ' .. now, 'PX', shareLifeMs)
+  redis.call('SET', bookKey(book, 'busy:unit-share'), number(share) .. ' ' .. now, 'PX', shareLifeMs)
   return share
 end
 
@@ -79,7 +79,7 @@ local function rememberTenants(pool)
     end
   end
   if #keys == 0 then return end
-  local tenantsKey, weightsKey = slotKey(pool.book, 'busy:tenants'), slotKey(pool.book, 'busy:weights')
+  local tenantsKey, weightsKey = bookKey(pool.book, 'busy:tenants'), bookKey(pool.book, 'busy:weights')
   callInParts('SADD', tenantsKey, keys)
   redis.call('PEXPIRE', tenantsKey, bookLifeMs)
   if #usual > 0 then callInParts('HDEL', weightsKey, usual) end

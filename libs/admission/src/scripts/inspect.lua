@@ -1,4 +1,4 @@
--- Tells what a slot holds now, after settling expired requests.
+-- Tells what a book holds now, after settling expired requests.
 --   ARGV[1] the checks, as JSON, whose levels are wanted
 --   ARGV[2] lease ms   ARGV[3] ms that a lease of any ingress lasts at most
 -- Answer, JSON: { requests, reserved: tokens held for them, levels: per check }

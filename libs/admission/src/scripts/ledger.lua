@@ -1,11 +1,11 @@
--- The books of the slots on which a run works. Included before every other script. The keys of book n:
+-- The books on which a run works, each of a tenant or a pool. Included before every other script. The keys of book n:
 --   KEYS[3n-2]  open: zset of request ids, each with the time (ms, by Redis) at which its lease expires
 --   KEYS[3n-1]  records: hash, request id -> 'input seen amounts holds': tokens estimated, tokens seen, in JSON
 --               the amounts taken, and of what, so that each is settled or given back under the same key and amount: a
---               list of [primitive, key after the slot, periodMs, max, settles], which may end in blanks. A record that a
+--               list of [primitive, key in the book, periodMs, max, settles], which may end in blanks. A record that a
 --               renewal has made anew has no amounts, and its holds are objects that name theirs and the whole key.
 --   KEYS[3n]    mean: mean service time in ms, of a pool
--- The checks name further keys. All of them have the slot's hash tag, so that a Cluster runs a book on one node.
+-- The checks name further keys. All of them have the book's hash tag, so that a Cluster runs a book on one node.
 -- Records are kept as text and parsed late: encoding them as one JSON value took a third of the script's time.
 --
 -- One run serves many requests, most of which share their keys. So a run reads each key once, counts in Lua, and writes
@@ -45,8 +45,8 @@ local function namedOf(things)
   end
 end
 
--- Another key of a book's slot.
-local function slotKey(book, name)
+-- Another key of a book.
+local function bookKey(book, name)
   return string.sub(book.openKey, 1, -5) .. name
 end
 
@@ -112,7 +112,7 @@ local function parseHolds(book, text)
   for index, hold in ipairs(holds) do
     local primitive, key, periodMs, max, settles = unpack(hold)
     if primitive then
-      key = slotKey(book, key)
+      key = bookKey(book, key)
       holds[index] = { primitive = primitive, key = key, periodMs = periodMs, max = max, settles = settles }
     end
   end

@@ -1,6 +1,6 @@
--- Promises to look after slots, by the time of Redis, because the clocks of hosts differ.
---   KEYS[1] slots in use: zset of slots, each with the time (ms) until which a process looks after it
---   ARGV[1] for how many ms that is   ARGV[2] how long the set is kept, ms   then the slots
+-- Promises to look after books, by the time of Redis, because the clocks of hosts differ.
+--   KEYS[1] books in use: zset of books, each with the time (ms) until which a process looks after it
+--   ARGV[1] for how many ms that is   ARGV[2] how long the set is kept, ms   then the books
 
 local time = redis.call('TIME')
 local untilMs = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1])

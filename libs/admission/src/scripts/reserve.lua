@@ -33,7 +33,7 @@ local pools = {}
 local function poolOf(backlog, book)
   local pool = pools[backlog.meanKey]
   if not pool then
-    local known = redis.call('MGET', backlog.meanKey, backlog.busyKey, slotKey(book, 'busy:unit-share'))
+    local known = redis.call('MGET', backlog.meanKey, backlog.busyKey, bookKey(book, 'busy:unit-share'))
     pool = { meanMs = math.max(1, tonumber(known[1] or backlog.priorMeanMs)), busyKey = backlog.busyKey }
     pool.busySince = known[2] and math.min(at, tonumber(known[2]))
     pool.book, pool.knownShare, pool.tenants = book, known[3], {}

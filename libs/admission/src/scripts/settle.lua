@@ -17,7 +17,7 @@ end
 local function addToMeans(book, holds, sample)
   local key = book.meanKey
   if not means[key] then
-    local known = redis.call('MGET', key, slotKey(book, 'busy:unit-share'))
+    local known = redis.call('MGET', key, bookKey(book, 'busy:unit-share'))
     means[key], shares[key] = known[1], known[2]
   end
   addToMean(key, means[key], sample, poolLifeMs)

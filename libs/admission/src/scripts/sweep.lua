@@ -1,4 +1,4 @@
--- Settles expired requests of a slot that nobody may use any more, some of them in each run.
+-- Settles expired requests of a book that nobody may use any more, some of them in each run.
 --   ARGV[1] lease ms   ARGV[2] ms that a lease of any ingress lasts at most
 -- Answer: how many it settled, and how many are still open
 

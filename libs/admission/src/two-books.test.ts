@@ -29,7 +29,7 @@ describe.each([
     start: startClusterOfOne,
     connect: ({ port }: OwnTestRedis) => new Cluster([{ host: '127.0.0.1', port }]),
   },
-])('two slots of $name', ({ start, connect }) => {
+])('two books of $name', ({ start, connect }) => {
   let server: OwnTestRedis;
   let redis: Redis | Cluster;
   let ledger: Ledger;
@@ -90,7 +90,7 @@ describe.each([
 
   it('a refusal names the check that refuses, whichever it is', async () => {
     await ledger.reserve(request('first'));
-    await ledger.settle({ requestId: 'first', slots: [tenant, pool], charge: 950 });
+    await ledger.settle({ requestId: 'first', books: [tenant, pool], charge: 950 });
     const { refused, waitMs } = await ledger.reserve(request('second'));
     expect([refused, waitMs]).toEqual([2, undefined]);
   });
@@ -107,7 +107,7 @@ describe.each([
   it('a settlement ends both once, and its service time counts once', async () => {
     await redis.set(meanKey(pool), 1000);
     await ledger.reserve(request('first'));
-    const settlement = { requestId: 'first', slots: [tenant, pool], charge: 70, durationMs: 2000 };
+    const settlement = { requestId: 'first', books: [tenant, pool], charge: 70, durationMs: 2000 };
     expect(await Promise.all([ledger.settle(settlement), ledger.settle(settlement)])).toEqual([true, false]);
     expect(await ledger.settle(settlement)).toBe(false);
     expect([await ofTenant(), await ofPool()]).toEqual([

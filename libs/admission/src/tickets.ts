@@ -1,11 +1,11 @@
 import { type Clock, type Timer, TransientMap } from '@sluice/runtime';
 import { runLuaScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
-import { type Part, slotsOf } from './check-list.ts';
+import { booksOf, type Part } from './check-list.ts';
 import type { Claim, Outcome, Ticket } from './claim.ts';
 import { type Ledger, longestLeaseMs, type Renewal, type Settlement } from './ledger.ts';
-import type { Slot } from './names.ts';
-import { readSlotScript } from './script.ts';
+import type { Book } from './names.ts';
+import { readPromiseScript } from './script.ts';
 import { Unsettled } from './unsettled.ts';
 
 interface NewTicket {
@@ -29,11 +29,11 @@ class OpenTicket implements Ticket {
   /** Where it has its places, and how many. */
   readonly pool: string;
   readonly jobs: number;
-  private readonly book: TicketBook;
+  private readonly tickets: Tickets;
   private readonly priorities: readonly number[];
 
-  constructor(book: TicketBook, { claim, parts, priorities }: NewTicket) {
-    this.book = book;
+  constructor(tickets: Tickets, { claim, parts, priorities }: NewTicket) {
+    this.tickets = tickets;
     this.pool = claim.pool;
     this.jobs = claim.jobs;
     this.requestId = claim.requestId;
@@ -52,51 +52,51 @@ class OpenTicket implements Ticket {
   }
 
   freePlaces(durationMs: number): void {
-    this.book.freePlaces(this, durationMs);
+    this.tickets.freePlaces(this, durationMs);
   }
 
   settle(outcome: Outcome): Promise<void> {
-    return this.book.settleTicket(this, outcome);
+    return this.tickets.settleTicket(this, outcome);
   }
 }
 
 /** How the tickets of one process are kept alive. */
-export interface TicketBookOptions {
+export interface TicketsOptions {
   redis: Redis | Cluster;
   ledger: Ledger;
   clock: Pick<Clock, 'after'>;
   leaseMs: number;
   renewEveryMs: number;
-  /** Key of `AdmissionNames.slotsInUse`. */
-  slotsInUse: string;
+  /** Key of `AdmissionNames.booksInUse`. */
+  booksInUse: string;
   /** Called when the places of a ticket are given back. */
   onFreed(pool: string, jobs: number): void;
 }
 
 /** Tickets that are renewed by one script run, which takes Redis about 1 ms. */
 const renewalBatch = 200;
-const slotsInUseLifeMs = 7 * 24 * 3600 * 1000;
-/** Slots of dead processes that one round cleans up. */
+const booksInUseLifeMs = 7 * 24 * 3600 * 1000;
+/** Books of dead processes that one round cleans up. */
 const abandonedPerRound = 100;
-const promiseScript = readSlotScript('promise');
-const abandonedScript = readSlotScript('abandoned');
+const promiseScript = readPromiseScript('promise');
+const abandonedScript = readPromiseScript('abandoned');
 
 /**
  * Keeps the tickets of this process alive, and settles what this and other processes have left behind. Anything that
- * fails because Redis is away is repeated in the next round, or as soon as Redis is back. Each slot fails on its own,
+ * fails because Redis is away is repeated in the next round, or as soon as Redis is back. Each book fails on its own,
  * because in a Cluster a single master may be away.
  */
-export class TicketBook {
-  private readonly options: TicketBookOptions;
+export class Tickets {
+  private readonly options: TicketsOptions;
   private readonly tickets = new TransientMap<string, OpenTicket>();
   private readonly unsettled: Unsettled;
-  /** Slots for which this process has made a promise since the last round. */
-  private readonly announced = new Set<Slot>();
+  /** Books for which this process has made a promise since the last round. */
+  private readonly announced = new Set<Book>();
   private timer: Timer | undefined;
   private renewing: Promise<void> | undefined;
   private settling: Promise<void> | undefined;
 
-  constructor(options: TicketBookOptions) {
+  constructor(options: TicketsOptions) {
     this.options = options;
     this.unsettled = new Unsettled(options.ledger);
   }
@@ -123,11 +123,11 @@ export class TicketBook {
     await this.unsettled.repeat();
   }
 
-  /** Promises to look after this slot, so that other processes do it should this one die. */
-  announce(slot: Slot): void {
-    if (this.announced.has(slot)) return;
-    this.announced.add(slot);
-    this.promise([slot]).catch(() => this.announced.delete(slot));
+  /** Promises to look after this book, so that other processes do it should this one die. */
+  announce(book: Book): void {
+    if (this.announced.has(book)) return;
+    this.announced.add(book);
+    this.promise([book]).catch(() => this.announced.delete(book));
   }
 
   /** Opens a ticket, whose leases are renewed until it is settled. */
@@ -144,7 +144,7 @@ export class TicketBook {
     ticket.hasFreed = true;
     ticket.parts = parts.slice(0, -1);
     this.options.onFreed(ticket.pool, ticket.jobs);
-    void this.settle({ requestId, slots: slotsOf(parts.slice(-1)), charge: 0, durationMs });
+    void this.settle({ requestId, books: booksOf(parts.slice(-1)), charge: 0, durationMs });
   }
 
   /** Settles all that a ticket still holds. Only the first call counts. */
@@ -156,7 +156,7 @@ export class TicketBook {
     if (parts.length === 0) return Promise.resolve();
     const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: seen });
     const durationMs = hasFreed ? undefined : outcome.durationMs;
-    return this.settle({ requestId, slots: slotsOf(parts), charge, durationMs });
+    return this.settle({ requestId, books: booksOf(parts), charge, durationMs });
   }
 
   /** Never rejects: a settlement that Redis did not take is repeated in the next round. */
@@ -189,78 +189,78 @@ export class TicketBook {
   /** Never rejects. */
   private async renew(): Promise<void> {
     const tickets = [...this.tickets.values()];
-    const bySlot = new Map<Slot, OpenTicket[]>();
+    const byBook = new Map<Book, OpenTicket[]>();
     for (const ticket of tickets) {
       ticket.telling = ticket.seen;
       for (const { list } of ticket.parts) {
-        const theirs = bySlot.get(list.slot);
+        const theirs = byBook.get(list.book);
         if (theirs) theirs.push(ticket);
-        else bySlot.set(list.slot, [ticket]);
+        else byBook.set(list.book, [ticket]);
       }
     }
     this.announced.clear();
-    const slots = [...bySlot.keys()];
-    const promised = this.promise(slots).then(
+    const books = [...byBook.keys()];
+    const promised = this.promise(books).then(
       () => {
-        for (const slot of slots) this.announced.add(slot);
+        for (const book of books) this.announced.add(book);
       },
       () => undefined,
     );
-    const areRenewed = await this.eachSlot(slots, (slot) => this.renewSlot(slot, bySlot.get(slot) ?? []));
+    const areRenewed = await this.eachBook(books, (book) => this.renewBook(book, byBook.get(book) ?? []));
     if (areRenewed) for (const ticket of tickets) ticket.told = ticket.telling;
     await promised;
   }
 
   /**
-   * Visits slots, each of which may fail. In a Cluster they are visited at once, so that a master that is away holds up
+   * Visits books, each of which may fail. In a Cluster they are visited at once, so that a master that is away holds up
    * only its own. With a single Redis they are visited in turn, so that it can serve others in between. Returns whether
    * none has failed.
    */
-  private async eachSlot(slots: readonly Slot[], visit: (slot: Slot) => Promise<void>): Promise<boolean> {
+  private async eachBook(books: readonly Book[], visit: (book: Book) => Promise<void>): Promise<boolean> {
     let hasFailed = false;
-    const safely = (slot: Slot): Promise<void> =>
-      visit(slot).catch(() => {
+    const safely = (book: Book): Promise<void> =>
+      visit(book).catch(() => {
         hasFailed = true;
       });
-    if (this.options.redis instanceof Cluster) await Promise.all(slots.map(safely));
-    else for (const slot of slots) await safely(slot);
+    if (this.options.redis instanceof Cluster) await Promise.all(books.map(safely));
+    else for (const book of books) await safely(book);
     return !hasFailed;
   }
 
-  private async renewSlot(slot: Slot, tickets: readonly OpenTicket[]): Promise<void> {
+  private async renewBook(book: Book, tickets: readonly OpenTicket[]): Promise<void> {
     for (let from = 0; from < tickets.length; from += renewalBatch) {
       const batch = tickets.slice(from, from + renewalBatch);
-      await this.options.ledger.renew(slot, () =>
+      await this.options.ledger.renew(book, () =>
         // Some may have been settled since the round began, and a renewal would bring them back.
-        batch.flatMap((ticket) => (this.tickets.has(ticket.requestId) ? renewalsOf(ticket, slot) : [])),
+        batch.flatMap((ticket) => (this.tickets.has(ticket.requestId) ? renewalsOf(ticket, book) : [])),
       );
     }
   }
 
-  /** Cleans up slots that dead processes have left: those whose promise nobody has renewed. */
+  /** Cleans up books that dead processes have left: those whose promise nobody has renewed. */
   private async settleAbandoned(): Promise<void> {
-    const { redis, slotsInUse, ledger } = this.options;
+    const { redis, booksInUse, ledger } = this.options;
     const values = [abandonedPerRound, longestLeaseMs];
-    const found = await runLuaScript(redis, abandonedScript, [slotsInUse], values);
-    const slots = Array.isArray(found) ? found.map(String) : [];
-    await this.eachSlot(slots, async (slot) => {
-      // A slot that does not answer gets a new promise, too, so that the next look at it is not immediate.
-      const left = await ledger.sweep(slot).catch(() => undefined);
-      if (left === 0) await redis.zrem(slotsInUse, slot);
-      else await this.promise([slot]);
+    const found = await runLuaScript(redis, abandonedScript, [booksInUse], values);
+    const books = Array.isArray(found) ? found.map(String) : [];
+    await this.eachBook(books, async (book) => {
+      // A book that does not answer gets a new promise, too, so that the next look at it is not immediate.
+      const left = await ledger.sweep(book).catch(() => undefined);
+      if (left === 0) await redis.zrem(booksInUse, book);
+      else await this.promise([book]);
     });
   }
 
-  private async promise(slots: readonly Slot[]): Promise<void> {
-    if (slots.length === 0) return;
-    const { redis, leaseMs, slotsInUse } = this.options;
-    await runLuaScript(redis, promiseScript, [slotsInUse], [leaseMs + 1000, slotsInUseLifeMs, ...slots]);
+  private async promise(books: readonly Book[]): Promise<void> {
+    if (books.length === 0) return;
+    const { redis, leaseMs, booksInUse } = this.options;
+    await runLuaScript(redis, promiseScript, [booksInUse], [leaseMs + 1000, booksInUseLifeMs, ...books]);
   }
 }
 
-/** The renewal of a ticket's part in a slot; empty if it holds nothing there any more. */
-function renewalsOf({ requestId, parts, telling, told }: OpenTicket, slot: Slot): Renewal[] {
-  const part = parts.find(({ list }) => list.slot === slot);
+/** The renewal of a ticket's part in a book; empty if it holds nothing there any more. */
+function renewalsOf({ requestId, parts, telling, told }: OpenTicket, book: Book): Renewal[] {
+  const part = parts.find(({ list }) => list.book === book);
   return part ? [{ requestId, part, seen: telling > told ? telling : undefined }] : [];
 }
 
