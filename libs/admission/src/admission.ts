@@ -49,8 +49,7 @@ export interface LimitUsage {
   scope: Scope;
   limit: string;
   used: number;
-  /** Absent if the policy has no maximum. */
-  max?: number;
+  max: number;
 }
 
 /** Decides which requests may enter the queue. */
@@ -213,10 +212,12 @@ class RedisAdmission implements Admission {
     const { tenant, keyId = '', limits } = subject;
     const { policies, list } = this.checks.ofCaller({ tenant, keyId, limits });
     const { levels } = await this.ledger.inspect(list.book, list.holds);
-    return policies.map(({ scope, limit }, index) => {
-      const { max } = limit.check;
-      return { scope, limit: limit.name, used: levels[index] ?? 0, ...(max !== undefined && { max }) };
-    });
+    return policies.map(({ scope, limit: { name, check } }, index) => ({
+      scope,
+      limit: name,
+      used: levels[index] ?? 0,
+      max: check.max,
+    }));
   }
 
   async forget(tenant: string, keyIds: readonly string[]): Promise<void> {

@@ -299,6 +299,16 @@ it('what is left of a rate is counted to the fraction when more is taken', async
   expect((await ledger.inspect(book, [hold])).levels[0]).toBeCloseTo(1.25, 3);
 });
 
+it('a look at a budget leaves out what is reserved in it for nobody, as admission does', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 60_000);
+  const hold = { primitive: 'budget', amount: 200, max: 1000, key: `${book}:budget` } as const;
+  await ledger.reserve(request('lost', hold));
+  expect((await ledger.inspect(book, [hold])).levels).toEqual([200]);
+  await redis.del(`${book}:open`, `${book}:records`);
+  expect((await ledger.inspect(book, [hold])).levels).toEqual([0]);
+});
+
 it('what is reserved in a budget for nobody, because Redis lost the requests, keeps nobody out', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);

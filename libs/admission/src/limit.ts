@@ -18,6 +18,9 @@ export type Check =
   | { primitive: 'rate'; max: number; periodMs: number; settles: boolean }
   | { primitive: 'budget'; max: number; periodMs?: number };
 
+/** The check of a policy. Only those of a pool go without a `max`. */
+export type PolicyCheck = Check & { max: number };
+
 /**
  * What the ledger needs to compute the `max` of a pool's lease from the pool's mean service time. The check after it
  * counts the places of the caller's tenant.
@@ -63,7 +66,7 @@ export interface LimitDefinition<Policy> {
   /** Short form of a policy on the command line, for people: `60/1m`. */
   readonly example: string;
   readonly policy: z.ZodType<Policy>;
-  check(policy: Policy): Check;
+  check(policy: Policy): PolicyCheck;
   /**
    * What its rate counts, if the APIs have response headers that tell how much of it is left; absent if they have none.
    */
@@ -78,7 +81,7 @@ export interface LimitDefinition<Policy> {
 export interface BoundLimit {
   readonly name: string;
   readonly counts: RateState['counts'] | undefined;
-  readonly check: Check;
+  readonly check: PolicyCheck;
   amount(claim: Claim, estimate: Estimate): number;
   refuse(refused: Refused): SluiceError;
 }

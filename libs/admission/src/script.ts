@@ -10,6 +10,8 @@ export function readPromiseScript(name: 'promise' | 'abandoned'): LuaScript {
 /** Reads a script of scripts/ that works on books, preceded by the files whose functions it uses. */
 export function readScript(name: 'reserve' | 'settle' | 'renew' | 'sweep' | 'inspect'): LuaScript {
   const books = [own('counts'), own('ledger')];
+  if (name === 'inspect') return readLuaScript(...books, own('levels'), own(name));
   if (name !== 'reserve') return readLuaScript(...books, own(name));
-  return readLuaScript(putJobsFile, own('fair-priority'), ...books, own('fair-share'), own(name));
+  const before = [putJobsFile, own('fair-priority')];
+  return readLuaScript(...before, ...books, own('levels'), own('fair-share'), own(name));
 }

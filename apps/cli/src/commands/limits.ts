@@ -135,6 +135,5 @@ async function load(
 }
 
 function formatUse({ used, max }: LimitUsage): string {
-  const percent = max === undefined ? '' : ` (${Math.round((100 * used) / max)} %)`;
-  return `${Math.ceil(used)}${percent}`;
+  return `${Math.ceil(used)} (${Math.round((100 * used) / max)} %)`;
 }

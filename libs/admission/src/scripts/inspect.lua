@@ -6,8 +6,10 @@
 local book = books[1]
 shortenLeases(book, tonumber(ARGV[3]), tonumber(ARGV[2]))
 sweep(book)
+local records = redis.call('HVALS', book.recordsKey)
+book.isEmpty = #records == 0
 local reservedTokens = 0
-for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do
+for _, text in ipairs(records) do
   local holds, amounts = heldOf(book, text)
   for index, hold in ipairs(holds) do
     if hold.settles or hold.primitive == 'budget' then
@@ -15,14 +17,8 @@ for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do
     end
   end
 end
-local level = {
-  lease = function(check) return leaseCount(check.key) end,
-  rate = function(check) return rateNow(check.key, check.max, check.periodMs).level end,
-  budget = function(check)
-    local budget = budgetNow(check.key, check.periodMs)
-    return budget.spent + budget.reserved
-  end,
-}
 local levels = {}
-for index, check in ipairs(cjson.decode(ARGV[1])) do levels[index] = level[check.primitive](check) end
+for index, check in ipairs(cjson.decode(ARGV[1])) do
+  levels[index] = levelOf[check.primitive](check, book)
+end
 return cjson.encode({ requests = redis.call('ZCARD', book.openKey), reserved = reservedTokens, levels = levels })

@@ -87,28 +87,14 @@ local function seeCalm(pool)
   pool.busySince = nil
 end
 
--- Each function looks without taking. It returns the current level, the greatest allowed one, and the pool if it is
--- one.
-local look = {
-  lease = function(check, book)
-    local level = leaseCount(check.key)
-    local backlog = check.backlog
-    if not backlog then return level, check.max end
-    local pool = poolOf(backlog, book)
-    if 2 * level >= backlog.slots then seeBusy(pool) else seeCalm(pool) end
-    if not check.room then check.room, check.max = roomOf(backlog, pool.meanMs) end
-    return level, check.max, pool
-  end,
-  rate = function(check)
-    return rateNow(check.key, check.max, check.periodMs).level, check.max
-  end,
-  budget = function(check, book)
-    local budget = budgetNow(check.key, check.periodMs)
-    -- No request is open, so what still counts as reserved belongs to records that Redis has lost.
-    if book.isEmpty then budget.reserved = 0 end
-    return budget.spent + budget.reserved, check.max
-  end,
-}
+-- Looks at a pool of whose places `level` are taken, before the room of its check is read.
+local function seePool(check, book, level)
+  local backlog = check.backlog
+  local pool = poolOf(backlog, book)
+  if 2 * level >= backlog.slots then seeBusy(pool) else seeCalm(pool) end
+  if not check.room then check.room, check.max = roomOf(backlog, pool.meanMs) end
+  return pool
+end
 
 -- After how long a refused check would fit, given the excess `over`; 0 if that may be at any moment.
 local waitMs = {
@@ -189,7 +175,9 @@ local function ask(id, asked, from)
     local isKnown = book.records[id]
     for index = 1, #checks do
       local check = checks[index]
-      local level, max, itsPool = look[check.primitive](check, book)
+      local level = levelOf[check.primitive](check, book)
+      local itsPool = check.backlog and seePool(check, book, level)
+      local max = check.max
       seen = seen + 1
       -- The level of a rate has fractions, which Redis would cut off in the caller's favour.
       answers[seen] = math.ceil(level)
