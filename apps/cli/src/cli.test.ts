@@ -108,6 +108,34 @@ it('a key tells in the list when it expires, and that it has expired', async () 
   expect((await run('keys', 'list')).output).toContain('expired');
 });
 
+it('keys that have ended are removed with what they used, and good ones stay', async () => {
+  const redis = openRedis(server.url, { profile: 'command', name: 'test', onError: () => undefined });
+  await connected(redis, AbortSignal.timeout(10_000));
+  const use = (id: string) => `sluice:{t:acme}:token-budget:${id}`;
+  for (const tenant of ['acme', 'other']) await run('tenants', 'create', tenant);
+  const mint = async (tenant: string, ...more: string[]) => {
+    const { key } = await json('keys', 'mint', '--tenant', tenant, ...more);
+    await redis.hset(use(`key:${key.id}`), 'spent', 1);
+    return key.id;
+  };
+  const good = [await mint('acme'), await mint('acme', '--expires', '2026-01-03')];
+  const ended = [await mint('acme'), await mint('acme', '--expires', '2026-01-02')];
+  const elsewhere = await mint('other', '--expires', '2026-01-02');
+  await redis.hset(use('tenant'), 'spent', 5);
+  await run('keys', 'revoke', ended[0]);
+  now += 86_400_000;
+  expect((await run('keys', 'prune', '--tenant', 'acme')).output).toBe('2 keys are removed\n');
+  const left = async () => (await json('keys', 'list')).map(({ id }: { id: string }) => id).sort();
+  expect(await left()).toEqual([...good, elsewhere].sort());
+  expect(await redis.exists(...ended.map((id) => use(`key:${id}`)))).toBe(0);
+  expect(await redis.exists(use('tenant'), ...good.map((id) => use(`key:${id}`)))).toBe(3);
+  expect(await json('keys', 'prune')).toEqual({ removed: 1 });
+  expect(await left()).toEqual(good.toSorted());
+  expect((await run('keys', 'prune')).output).toBe('0 keys are removed\n');
+  expect(await run('keys', 'prune', '--tenant', 'acmee')).toMatchObject({ code: 1, output: '' });
+  redis.disconnect();
+});
+
 it('limits of a tenant and of a key are set, shown with their use, and cleared', async () => {
   await run('tenants', 'create', 'acme');
   const { key } = await json('keys', 'mint', '--tenant', 'acme');

@@ -8,7 +8,7 @@ export interface Services extends Disposable {
   readonly directory: Directory;
   /** False if the settings hold no secret: then no key can be minted. */
   readonly hasKeySecret: boolean;
-  readonly admission: Pick<Admission, 'usage' | 'forget'>;
+  readonly admission: Pick<Admission, 'usage' | 'forget' | 'forgetKeys'>;
 }
 
 const connectLimitMs = 3_000;

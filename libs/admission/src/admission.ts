@@ -75,6 +75,8 @@ export interface Admission {
   usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]>;
   /** Deletes all counts of a tenant and of these keys of it. Budgets also forget what is in flight. */
   forget(tenant: string, keyIds: readonly string[]): Promise<void>;
+  /** Deletes all counts of these keys of a tenant, and not its own. */
+  forgetKeys(tenant: string, keyIds: readonly string[]): Promise<void>;
   /** Begins to renew the leases of admitted requests. */
   start(): Promise<void>;
   /** Stops renewing. Tickets that are still open expire with their leases. */
@@ -221,8 +223,15 @@ class RedisAdmission implements Admission {
   }
 
   async forget(tenant: string, keyIds: readonly string[]): Promise<void> {
+    await this.forgetScopes(tenant, [undefined, ...keyIds]);
+  }
+
+  async forgetKeys(tenant: string, keyIds: readonly string[]): Promise<void> {
+    await this.forgetScopes(tenant, keyIds);
+  }
+
+  private async forgetScopes(tenant: string, scopes: readonly (string | undefined)[]): Promise<void> {
     const book = this.names.tenantBook(tenant);
-    const scopes = [undefined, ...keyIds];
     await this.options.redis.unlink(
       limits.flatMap(({ name }) => scopes.map((id) => policyKey(book, name, id))),
     );

@@ -164,6 +164,17 @@ it('a tenant is listed and deleted however many keys it has had', async () => {
   expect(await directory.listTenants()).toEqual([]);
 });
 
+it('keys are deleted without a trace, however many they are', async () => {
+  const { key } = await mintForAcme();
+  const { key: kept } = await mintForAcme();
+  const others = Array.from({ length: 2_500 }, (_, index) => `key_${index}`);
+  expect(await directory.deleteKeys([...others, key.id])).toBe(1);
+  expect(await directory.listKeys()).toEqual([kept]);
+  expect(await redis.smembers('sluice:{tenancy}:keys-of:acme')).toEqual([kept.id]);
+  expect(await redis.hkeys('sluice:{tenancy}:key-ids')).toEqual([kept.id]);
+  expect(await redis.keys('sluice:{tenancy}:key:*')).toHaveLength(1);
+});
+
 it('what is written while its tenant is deleted is refused or gone with it', async () => {
   const other = openDirectory({ redis: connect() });
   for (let round = 0; round < 20; round++) {

@@ -188,6 +188,14 @@ export class Directory {
     return this.key(id);
   }
 
+  /** Deletes keys, which are not known from then on. Returns how many of them there were. */
+  async deleteKeys(ids: readonly string[]): Promise<number> {
+    let count = 0;
+    for (let from = 0; from < ids.length; from += idsAtOnce)
+      count += await this.writer.deleteKeys(ids.slice(from, from + idsAtOnce));
+    return count;
+  }
+
   /** Changes policies of a tenant. The caller has to check their shapes. */
   async changeTenantLimits(id: string, changes: LimitChanges): Promise<Tenant> {
     await this.changeLimits(this.names.tenant(id), changes, `tenant ${id}`);

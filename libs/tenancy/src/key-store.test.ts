@@ -177,6 +177,22 @@ it('a key that is revoked on one process ends on another that has it cached', as
   expect((await here.directory.revoke(key.id)).revokedAt).toBe(now - 1_000);
 });
 
+it('a key that was removed is refused by a process that has it cached, too, and the others are not', async () => {
+  const { here, there, credential, key } = await openWithCachedKey();
+  const other = await here.directory.mint({ tenant: 'acme' });
+  const revoked = await here.directory.mint({ tenant: 'acme' });
+  await here.directory.revoke(revoked.key.id);
+  expect(await here.directory.deleteKeys([key.id, revoked.key.id, 'key_1'])).toBe(2);
+  await until(() => there.recall([credential]) === undefined);
+  for (const gone of [credential, revoked.credential]) {
+    await expect(there.authenticate([gone])).rejects.toMatchObject({
+      kind: 'unauthenticated',
+      message: 'the api key is not known',
+    });
+  }
+  expect((await there.authenticate([other.credential])).keyId).toBe(other.key.id);
+});
+
 it('changed limits of a tenant and of a key reach a process that has the caller cached', async () => {
   const { here, there, credential, key } = await openWithCachedKey();
   await here.directory.changeTenantLimits('acme', { concurrency: { max: 1 } });

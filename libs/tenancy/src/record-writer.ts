@@ -6,10 +6,11 @@ import type { TenancyNames } from './names.ts';
 
 type RedisCommand = readonly string[];
 
-const readScript = (name: 'write' | 'delete-tenant'): string =>
+const readScript = (name: 'write' | 'delete-tenant' | 'delete-keys'): string =>
   readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8');
 const writeScript = readScript('write');
 const deleteTenantScript = readScript('delete-tenant');
+const deleteKeysScript = readScript('delete-keys');
 const keyIdsSchema = z.array(z.string()).optional();
 
 /**
@@ -41,6 +42,12 @@ export class RecordWriter {
     const keys = [tenant(id), keysOf(id), tenants, keyIds];
     const ended = await this.run(deleteTenantScript, keys, [id, key(''), changes, `tenant ${id}`]);
     return keyIdsSchema.parse(ended ?? undefined);
+  }
+
+  /** Deletes keys. Returns how many of them there were. */
+  async deleteKeys(ids: readonly string[]): Promise<number> {
+    const { keyIds, key, keysOf, changes } = this.names;
+    return Number(await this.run(deleteKeysScript, [keyIds], [key(''), keysOf(''), changes, ...ids]));
   }
 
   private write(kind: 'new' | 'there', record: string, subject: string, commands: readonly RedisCommand[]) {

@@ -3,6 +3,7 @@ import type { Key } from '@sluice/tenancy';
 import { type Command, displayName, firstWord, type Input, required, UsageError } from '../command.ts';
 import { keyStateAt } from '../key-state.ts';
 import { formatFacts, formatInstant, formatLimits, formatTable } from '../print.ts';
+import type { Services } from '../services.ts';
 
 /** The commands over keys. */
 export const keyCommands: readonly Command[] = [
@@ -40,11 +41,7 @@ export const keyCommands: readonly Command[] = [
     isReadOnly: true,
     flags: { tenant: { value: 'ID', summary: 'only the keys of this tenant' } },
     async run(input, open) {
-      const { directory } = await open();
-      const tenant = input.text('tenant');
-      // Throws for an unknown tenant: a misspelt one would look like a tenant without keys to revoke.
-      if (tenant !== undefined) await directory.tenant(tenant);
-      const keys = await directory.listKeys(tenant);
+      const keys = await listKeys(input, await open());
       const rows = keys.map((key) => [
         key.id,
         `${key.prefix}…`,
@@ -84,7 +81,34 @@ export const keyCommands: readonly Command[] = [
       return { text: `key ${key.id} (${key.prefix}…) is revoked`, data: key };
     },
   },
+  {
+    name: 'keys prune',
+    summary: 'remove keys that are revoked or expired, and what is known of their use',
+    flags: { tenant: { value: 'ID', summary: 'only the keys of this tenant' } },
+    async run(input, open) {
+      const services = await open();
+      const keys = await listKeys(input, services);
+      const ended = keys.filter((key) => keyStateAt(input.startedAt, key) !== 'good');
+      // Their use comes first, because once they are gone nothing leads to it.
+      for (const [tenant, theirs] of Map.groupBy(ended, (key) => key.tenant)) {
+        await services.admission.forgetKeys(
+          tenant,
+          theirs.map(({ id }) => id),
+        );
+      }
+      const removed = await services.directory.deleteKeys(ended.map(({ id }) => id));
+      return { text: removed === 1 ? '1 key is removed' : `${removed} keys are removed`, data: { removed } };
+    },
+  },
 ];
+
+/** The keys of the tenant of `--tenant`, or of all. */
+async function listKeys(input: Input, { directory }: Services): Promise<Key[]> {
+  const tenant = input.text('tenant');
+  // Throws for an unknown tenant: a misspelt one would look like a tenant without keys to revoke.
+  if (tenant !== undefined) await directory.tenant(tenant);
+  return directory.listKeys(tenant);
+}
 
 function mintOptions(input: Input): { name?: string; models?: string[]; expiresAt?: number } {
   const name = displayName(input);
