@@ -18,8 +18,8 @@ export interface Bus {
    */
   post(channel: string, text: string): void;
   /**
-   * Resolves when Redis has acknowledged the subscription; rejects with `unavailable` if it refuses that for 5 s. One
-   * listener per channel.
+   * Resolves when Redis has acknowledged the subscription; rejects with `unavailable` if it does not do that
+   * for 5 s. One listener per channel.
    */
   subscribe(channel: string, listener: (text: string) => void): Promise<void>;
   /** Called each time a subscription stands again after a cut. Messages in between are lost. */

@@ -109,6 +109,20 @@ describe('links to a Redis that refuses writes when they are opened', () => {
   });
 });
 
+describe('links to a Redis that makes writers wait when they are opened', () => {
+  it.each([
+    ['command', /^redis at 127\.0\.0\.1:\d+ does not serve: /],
+    // Its commands are sent again by themselves, and never fail.
+    ['worker', /^redis at 127\.0\.0\.1:\d+ does not serve: no answer$/],
+  ] as const)('are given up after a while: %s', async (profile, sentence) => {
+    await ask(server.port, 'CLIENT', 'PAUSE', '60000', 'WRITE');
+    await expect(open(server.url, profile)).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(sentence),
+    });
+  });
+});
+
 describe('what a starting process does at a Redis that has fallen silent', () => {
   let links: Links;
   beforeEach(async () => {
@@ -140,6 +154,13 @@ describe('what a starting process does at a Redis that has fallen silent', () =>
       message: expect.stringMatching(/^redis at 127\.0\.0\.1:\d+ does not serve: /),
     });
   });
+
+  it('is given up after a while where it is a subscription', async () => {
+    await expect(links.bus.subscribe('channel', () => undefined)).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'redis does not take a subscription: no answer',
+    });
+  });
 });
 
 describe('the first subscription at a Redis that refuses it', () => {
@@ -163,7 +184,7 @@ describe('the first subscription at a Redis that refuses it', () => {
   it('is given up after a while, with a sentence that names the refusal', async () => {
     await expect(links.bus.subscribe('channel', () => undefined)).rejects.toMatchObject({
       kind: 'unavailable',
-      message: expect.stringMatching(/^redis refuses a subscription: NOPERM/),
+      message: expect.stringMatching(/^redis does not take a subscription: NOPERM/),
     });
   });
 });

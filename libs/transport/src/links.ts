@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/canonical';
 import { Redis } from 'ioredis';
 import { type Bus, createBus } from './bus.ts';
@@ -14,11 +13,10 @@ import { createQuietLine } from './redis/quiet-line.ts';
 import { printableAddress } from './redis/redis-address.ts';
 import { checkRedis } from './redis/redis-policy.ts';
 import { openRoaming } from './redis/roaming-connection.ts';
+import { reasonOf, tryUntil } from './redis/try-until.ts';
 
 const connectLimitMs = 5_000;
 const measureIntervalMs = 1_000;
-/** Pause between the tries of a starting process. */
-const retryPauseMs = 100;
 
 /** The connections of a process to Redis: for commands, subscriptions and messages, and the bus over them. */
 export interface Links {
@@ -122,7 +120,9 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     const limit = AbortSignal.timeout(connectLimitMs);
     await reached(url, [commands, subscriber, ...(quiet ? [quiet] : [])], limit);
     await whileAway(url, () => checkRedis(commands), limit);
-    await writable(url, commands, limit);
+    await tryUntil(limit, () => commands.persist(probeKey), {
+      sentence: sentenceOf(url, 'does not take writes'),
+    });
   } catch (error) {
     close();
     throw error;
@@ -172,55 +172,24 @@ export async function reached(
   try {
     await Promise.all(clients.map((client) => connected(client, signal)));
   } catch (cause) {
-    const why = cause instanceof Error ? explain(cause.message) : 'no answer';
-    throw new SluiceError('unavailable', `redis at ${printableAddress(url)} is not reachable: ${why}`, {
-      cause,
-    });
+    throw new SluiceError('unavailable', sentenceOf(url, 'is not reachable')(reasonOf(cause)), { cause });
   }
 }
 
-/**
- * Tries again while Redis is away: commands that are sent then fail at once. If `signal` aborts first, rejects with
- * `unavailable`.
- */
-async function whileAway<Value>(
-  url: string,
-  attempt: () => Promise<Value>,
-  signal: AbortSignal,
-): Promise<Value> {
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (cause) {
-      const isRefusal =
-        cause instanceof SluiceError || (cause instanceof Error && cause.name === 'ReplyError');
-      if (isRefusal) throw cause;
-      if (signal.aborted) {
-        const why = cause instanceof Error ? explain(cause.message) : 'no answer';
-        const fact = `redis at ${printableAddress(url)} does not serve: ${why}`;
-        throw new SluiceError('unavailable', fact, { cause });
-      }
-      await sleep(retryPauseMs);
-    }
-  }
+/** Tries again while Redis is away. If `signal` aborts first, rejects with `unavailable`. */
+function whileAway<Value>(url: string, attempt: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return tryUntil(signal, attempt, {
+    isFinal: (cause) =>
+      cause instanceof SluiceError || (cause instanceof Error && cause.name === 'ReplyError'),
+    sentence: sentenceOf(url, 'does not serve'),
+  });
 }
 
-/** Resolves when Redis takes writes. If `signal` aborts first, rejects with `unavailable`, which names the refusal. */
-async function writable(url: string, commands: RedisClient, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    try {
-      await commands.persist(probeKey);
-      return;
-    } catch (cause) {
-      if (signal.aborted) {
-        const why = cause instanceof Error ? cause.message : 'no answer';
-        const fact = `redis at ${printableAddress(url)} does not take writes: ${why}`;
-        throw new SluiceError('unavailable', fact, { cause });
-      }
-      await sleep(retryPauseMs);
-    }
-  }
-}
+/** Says to the operator what is wrong with the Redis of a URL, and why. */
+const sentenceOf =
+  (url: string, what: string) =>
+  (why: string): string =>
+    `redis at ${printableAddress(url)} ${what}: ${explain(why)}`;
 
 /**
  * Rewords errors of Redis, of its client and of TLS so that they say what the operator has to do. In protected mode
