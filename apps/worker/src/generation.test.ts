@@ -2,7 +2,7 @@ import type { ErrorKind, GenerationEvent } from '@sluice/canonical';
 import type { Engine, GenerationRun } from '@sluice/engines';
 import { FakeClock } from '@sluice/runtime';
 import { until } from '@sluice/testing';
-import type { InferenceJob } from '@sluice/transport';
+import type { ClosedReason, InferenceJob } from '@sluice/transport';
 import { describe, expect, test, vi } from 'vitest';
 import { Generation, type StopReason } from './generation.ts';
 
@@ -16,7 +16,7 @@ function begin(
   { lifeMs = 60_000, announced = Promise.resolve(), more = {} as Partial<InferenceJob> } = {},
 ) {
   const clock = new FakeClock();
-  let abandon: () => void = () => expect.fail('nobody wants to know');
+  let close: (reason: ClosedReason) => void = () => expect.fail('nobody wants to know');
   const written: GenerationEvent[] = [];
   const job: InferenceJob = {
     version: 1,
@@ -46,14 +46,14 @@ function begin(
     clock,
     writer: {
       write: (event) => written.push(event),
-      whenAbandoned: (callback) => {
-        abandon = callback;
+      whenClosed: (callback) => {
+        close = callback;
       },
       announced,
     },
   });
   const outcome = generation.run();
-  return { generation, clock, abandon, written, outcome };
+  return { generation, clock, close, written, outcome };
 }
 
 /** A generation whose engine has sent one event and waits for its signal. */
@@ -218,9 +218,16 @@ describe('a generation', () => {
   });
 
   test('whose ingress is gone is aborted', async () => {
-    const { abandon, outcome, written } = await beginStalled();
-    abandon();
+    const { close, outcome, written } = await beginStalled();
+    close('abandoned');
     expect(await outcome).toMatchObject({ kind: 'cancelled' });
+    expect(written).toEqual([start, word]);
+  });
+
+  test('whose answer has ended in a part that cannot be passed on is aborted, and has failed', async () => {
+    const { close, outcome, written } = await beginStalled();
+    close('unsendable');
+    expect(await outcome).toEqual({ kind: 'upstream-failed', firstContentMs: 0 });
     expect(written).toEqual([start, word]);
   });
 

@@ -9,10 +9,10 @@ import {
 } from '@sluice/canonical';
 import type { Engine, FailureFacts, GenerationRun } from '@sluice/engines';
 import type { Clock, Outcome } from '@sluice/runtime';
-import { attemptId, type InferenceJob, type ReplyWriter } from '@sluice/transport';
+import { attemptId, type ClosedReason, type InferenceJob, type ReplyWriter } from '@sluice/transport';
 
 /** Why a generation is stopped from outside. */
-export type StopReason = 'cancelled' | 'abandoned' | 'deadline' | 'drained';
+export type StopReason = 'cancelled' | 'deadline' | 'drained' | ClosedReason;
 
 /** What one generation is run with. */
 export interface GenerationServices {
@@ -35,10 +35,12 @@ export interface GenerationOutcome {
   cause?: unknown;
 }
 
-/** The error that the ingress is sent for each reason; absent where the ingress asked for the stop or is gone. */
-const lastWords: Readonly<Record<StopReason, ErrorInfo | undefined>> = {
-  cancelled: undefined,
-  abandoned: undefined,
+/** How a stop for each reason counts; with the error that the ingress is sent, unless it wants or has got none. */
+const endings: Readonly<Record<StopReason, ErrorInfo | Outcome>> = {
+  cancelled: 'cancelled',
+  abandoned: 'cancelled',
+  // Not `cancelled`: the error that the writer has sent instead is kept until it is acknowledged.
+  unsendable: 'upstream-failed',
   deadline: { kind: 'deadline-exceeded', message: 'the deadline of the request has passed' },
   drained: { kind: 'unavailable', message: 'the worker is shutting down', detail: 'drained' },
 };
@@ -73,7 +75,7 @@ export class Generation {
     const leftMs = job.deadlineAt - clock.now();
     const deadline = clock.after(leftMs, () => this.stop('deadline'));
     if (leftMs <= 0) this.stop('deadline');
-    writer.whenAbandoned(() => this.stop('abandoned'));
+    writer.whenClosed((reason) => this.stop(reason));
     // The claim must be announced before the engine runs. If the request takes this process down, its ingress then
     // knows which request it was, and counts the death against it.
     await writer.announced;
@@ -103,10 +105,13 @@ export class Generation {
   /** Aborts the engine, and sends the error that the reason calls for. Only the first call counts. */
   stop(reason: StopReason): void {
     if (this.outcome !== undefined) return;
-    const error = lastWords[reason];
-    if (error)
-      this.services.writer.write({ type: 'error', error, ...(!this.hasAsked && { usage: nothingSpent }) });
-    this.outcome = error?.kind ?? 'cancelled';
+    const ending = endings[reason];
+    if (typeof ending === 'string') this.outcome = ending;
+    else {
+      const usage = !this.hasAsked && { usage: nothingSpent };
+      this.services.writer.write({ type: 'error', error: ending, ...usage });
+      this.outcome = ending.kind;
+    }
     this.aborting.abort();
   }
 

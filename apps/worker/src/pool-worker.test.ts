@@ -48,7 +48,7 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
         }
         opened.add(requestId);
         const write = (event: GenerationEvent) => void written.push(event);
-        return { write, announced: Promise.resolve(), whenAbandoned: () => undefined };
+        return { write, announced: Promise.resolve(), whenClosed: () => undefined };
       },
       forget: ({ requestId, attempt }: InferenceJob) => told.push(`${requestId}-${attempt} forgotten`),
     } as unknown as ReplyPublisher,

@@ -17,4 +17,4 @@ export * from './redis/redis-policy.ts';
 export * from './redis/redis-setting.ts';
 export * from './replies/frame.ts';
 export * from './replies/reply-publisher.ts';
-export type { ReplyWriter } from './replies/reply-writer.ts';
+export type { ClosedReason, ReplyWriter } from './replies/reply-writer.ts';

@@ -548,7 +548,7 @@ describe('an ingress that nobody hears of', () => {
     const { bus, open, endTurn, advance, killIngress, abandoned, publisher } = await createBench();
     const writer = open();
     const onAbandoned = vi.fn();
-    writer.whenAbandoned(onAbandoned);
+    writer.whenClosed(onAbandoned);
     open(r2).write(text('a'));
     bus.receivers = 0;
     killIngress();
@@ -565,7 +565,7 @@ describe('an ingress that nobody hears of', () => {
     const { bus, open, endTurn, advance, killIngress, abandoned, publisher } = await createBench();
     const other = publisher.open({ ...r2, replyTo: 'other' });
     const onAbandoned = vi.fn();
-    other?.whenAbandoned(onAbandoned);
+    other?.whenClosed(onAbandoned);
     await bus.subscribe('sluice:reply:other', () => undefined);
     bus.leave('sluice:reply:mine');
     killIngress();
@@ -590,7 +590,7 @@ describe('an ingress that nobody hears of', () => {
     const { bus, open, endTurn, advance, asked } = await createBench();
     const writer = open();
     const onAbandoned = vi.fn();
-    writer.whenAbandoned(onAbandoned);
+    writer.whenClosed(onAbandoned);
     bus.receivers = 0;
     await endTurn();
     await advance(30_000);
@@ -642,7 +642,7 @@ describe('an ingress that nobody hears of', () => {
     const { bus, open, endTurn, advance, killIngress } = await createBench();
     const writer = open();
     const onAbandoned = vi.fn();
-    writer.whenAbandoned(onAbandoned);
+    writer.whenClosed(onAbandoned);
     killIngress();
     bus.receivers = 0;
     for (let turn = 0; turn < 20; turn += 1) {

@@ -159,17 +159,21 @@ describe('a part so large that Redis would cut off its subscriber', () => {
   it.each([
     ['y', 31],
     ['字', 11],
-  ])('ends the attempt where it is one event: %s', (letter, count) => {
+  ])('ends the attempt where it is one event, and tells who writes: %s', (letter, count) => {
     const { frames } = create();
+    const told: string[] = [];
+    frames.whenClosed((reason) => told.push(reason));
     frames.write(text('before'));
     frames.write({ type: 'opaque', format: 'x', value: letter.repeat(count * mebibyte) });
     frames.write(text('behind'));
     expect(read(frames.takeFrame())?.events).toEqual([text('before')]);
+    expect(told).toEqual([]);
     expect(read(frames.takeFrame())?.events).toMatchObject([
       { type: 'error', error: { kind: 'upstream-failed', retryable: false } },
     ]);
     frames.write(text('after'));
     expect([frames.takeFrame(), frames.isEnded, frames.next]).toEqual([undefined, true, 2]);
+    expect(told).toEqual(['unsendable']);
   });
 });
 

@@ -23,6 +23,12 @@ const tooLarge: ErrorEvent = {
   },
 };
 
+/**
+ * Why more of an attempt is in vain: its ingress is gone (`abandoned`), or the attempt has ended in the error about a
+ * part that cannot be passed on (`unsendable`).
+ */
+export type ClosedReason = 'abandoned' | 'unsendable';
+
 /** The reply path as a worker's run of one attempt uses it. */
 export interface ReplyWriter {
   /**
@@ -31,8 +37,8 @@ export interface ReplyWriter {
   write(event: GenerationEvent): void;
   /** Resolves when the claim has been sent: from then on the ingress knows which worker the attempt may take down. */
   readonly announced: Promise<void>;
-  /** Sets the one callback for when the ingress is gone. An abort signal per attempt took 0.2 µs and 0.9 KB more. */
-  whenAbandoned(callback: () => void): void;
+  /** Sets the one callback for when more is in vain. An abort signal per attempt took 0.2 µs and 0.9 KB more. */
+  whenClosed(callback: (reason: ClosedReason) => void): void;
 }
 
 /** The frames of one attempt: pending, published, kept until acknowledged. */
@@ -61,7 +67,7 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
   private hasEnded = false;
   /** Whether the pending events are the rest of a batch that was too large for one frame. */
   private isSpread = false;
-  private onAbandoned: (() => void) | undefined;
+  private onClosed: ((reason: ClosedReason) => void) | undefined;
   private readonly onWrite: (frames: AttemptFrames) => void;
 
   constructor(claim: Attempt, ingress: string, onWrite: (frames: AttemptFrames) => void) {
@@ -73,8 +79,8 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
     this.onWrite = onWrite;
   }
 
-  whenAbandoned(callback: () => void): void {
-    this.onAbandoned = callback;
+  whenClosed(callback: (reason: ClosedReason) => void): void {
+    this.onClosed = callback;
   }
 
   get isEnded(): boolean {
@@ -129,7 +135,7 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
   }
 
   abandon(): void {
-    this.onAbandoned?.();
+    this.onClosed?.('abandoned');
   }
 
   private encodePending(): string {
@@ -145,6 +151,7 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
     if (!isTooLarge(text)) return text;
     this.pending = [];
     this.hasEnded = true;
+    this.onClosed?.('unsendable');
     return this.encode([tooLarge]);
   }
 
