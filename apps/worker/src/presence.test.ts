@@ -17,7 +17,7 @@ it('offers no slots once it takes no further jobs, and is gone with its last wor
   const told: { type: string; state?: string; pools?: object }[] = [];
   const bus: Bus = {
     publish: async (_channel, text) => told.push(JSON.parse(text)),
-    post: () => undefined,
+    post: () => 0,
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => true,
@@ -43,7 +43,7 @@ it('offers no slots once it takes no further jobs, and is gone with its last wor
 function busOf(publish: Bus['publish'], isUp: () => boolean): Bus {
   return {
     ...{ publish, isUp, isReached: isUp, canPublish: isUp },
-    post: () => undefined,
+    post: () => 0,
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
   };
@@ -73,7 +73,7 @@ it('is announced twice a second, and not queued for later while Redis is away', 
 it('does not hold up the end of its worker when Redis takes the news and never answers', async () => {
   const bus: Bus = {
     publish: () => new Promise(() => undefined),
-    post: () => undefined,
+    post: () => 0,
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => true,
@@ -91,7 +91,7 @@ it('shows that it lives past the frames, but leaves behind them, and not while n
   let canSendFrames = true;
   const busOf = (name: string): Bus => ({
     publish: async (_channel, text) => told.push(`${name}: ${JSON.parse(text).state ?? 'exited'}`),
-    post: () => undefined,
+    post: () => 0,
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => true,
@@ -114,7 +114,7 @@ it('is not announced while no sign of life can be sent', async () => {
   const told: string[] = [];
   const busOf = (name: string): Bus => ({
     publish: async () => told.push(name),
-    post: () => undefined,
+    post: () => 0,
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => true,

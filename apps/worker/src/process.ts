@@ -157,7 +157,7 @@ function openPublisher(
     },
     onAbandoned: (count) => metrics.abandoned.inc(count),
   });
-  metrics.keptFrameBytes.readFrom(() => publisher.keptBytes);
+  metrics.keptFrameBytes.readFrom(() => publisher.keptCharacters);
   publisher.start();
   lifecycle.onDrain('replies', () => publisher.close());
   return publisher;

@@ -14,9 +14,10 @@ export interface Bus {
   publish(channel: string, text: string): Promise<number>;
   /**
    * Publishes after all that was published before, without learning how many receive it. It is lost if it can't be sent
-   * at once, or if the connection breaks.
+   * at once, or if the connection breaks. Returns the bytes of the text; 0 if it is lost because it can't be sent at
+   * once.
    */
-  post(channel: string, text: string): void;
+  post(channel: string, text: string): number;
   /**
    * Resolves when Redis has acknowledged the subscription; rejects with `unavailable` if it does not do that
    * for 5 s. One listener per channel.
@@ -91,8 +92,9 @@ export function createBus(
   return {
     publish,
     post: (channel, text) => {
-      if (line) line.post(channel + scope, text);
-      else publish(channel, text).catch(() => undefined);
+      if (line) return line.post(channel + scope, text);
+      publish(channel, text).catch(() => undefined);
+      return Buffer.byteLength(text);
     },
     subscribe: async (channel, listener) => {
       listeners.set(channel + scope, listener);

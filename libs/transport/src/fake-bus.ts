@@ -18,8 +18,9 @@ export class FakeBus implements Bus {
     return this.receivers ?? (listener ? 1 : 0);
   };
 
-  readonly post = (channel: string, text: string): void => {
+  readonly post = (channel: string, text: string): number => {
     this.publish(channel, text).catch(() => undefined);
+    return Buffer.byteLength(text);
   };
 
   readonly subscribe = async (channel: string, listener: (text: string) => void): Promise<void> => {

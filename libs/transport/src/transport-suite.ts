@@ -118,6 +118,8 @@ export function describeTransport(name: string, start: () => Promise<Topology>):
       expect(await bus.publish('sluice:test', 'found')).toBe(1);
       await until(() => heard.length > 0);
       expect(heard).toEqual(['found']);
+      expect(bus.post('sluice:test', '字')).toBe(3);
+      await until(() => heard.length > 1);
     });
 
     it('leads frames from a worker to the ingress that asked, and orders back', async () => {

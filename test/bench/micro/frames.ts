@@ -56,8 +56,9 @@ export const publisher: Subject = {
           published += 1;
           return nothing;
         },
-        post: () => {
+        post: (_channel: string, text: string) => {
           published += 1;
+          return text.length;
         },
         subscribe: async () => undefined,
         onResubscribed: () => undefined,

@@ -56,7 +56,10 @@ export class SimulatedRedis {
     this.lines.push(line);
     const bus: Bus = {
       publish: (channel, text) => this.publish(channel, text),
-      post: (channel, text) => void this.publish(channel, text).catch(() => undefined),
+      post: (channel, text) => {
+        this.publish(channel, text).catch(() => undefined);
+        return Buffer.byteLength(text);
+      },
       subscribe: async (channel, listener) => {
         line.listeners.set(channel, listener);
       },

@@ -107,7 +107,7 @@ export class SimulatedWorker implements Peer {
 
   /** Whether no slot is held and no frames are kept. */
   get isIdle(): boolean {
-    return this.isDead || (this.running.size === 0 && this.publisher.keptBytes === 0);
+    return this.isDead || (this.running.size === 0 && this.publisher.keptCharacters === 0);
   }
 
   get isAlive(): boolean {

@@ -217,8 +217,12 @@ const workerDefinitions = {
   ),
   publishedBatches: counter('sluice_published_batches_total', 'Frame batches published', {}),
   publishedFrames: counter('sluice_published_frames_total', 'Frames published', {}),
-  publishedBytes: counter('sluice_published_bytes_total', 'Bytes published', {}),
-  keptFrameBytes: gauge('sluice_kept_frames_bytes', 'Bytes of frames kept until they are acknowledged', {}),
+  publishedBytes: counter('sluice_published_bytes_total', 'Bytes of the messages published', {}),
+  keptFrameBytes: gauge(
+    'sluice_kept_frames_bytes',
+    'Characters of frames kept until they are acknowledged; each takes a byte, or two in a frame with any past Latin 1',
+    {},
+  ),
   jobBytes: gauge(
     'sluice_job_bytes',
     'Bytes of the jobs that run and of the files fetched for them, of which a worker takes only so much',

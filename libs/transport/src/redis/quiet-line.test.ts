@@ -64,7 +64,7 @@ describe('a quiet line', () => {
     const bench = await open();
     const before = bench.received();
     for (const text of ['a', 'ü → 🙂', '', 'line\r\nbreak', 'x'.repeat(300_000)])
-      bench.line.post(channel, text);
+      expect(bench.line.post(channel, text)).toBe(Buffer.byteLength(text));
     await until(() => heard.length === 5);
     expect(bench.received()).toBe(before);
     await settled(bench);
@@ -116,7 +116,7 @@ describe('a quiet line', () => {
     const bench = await open();
     bench.client.disconnect(true);
     expect(bench.line.isUp()).toBe(false);
-    bench.line.post(channel, 'lost');
+    expect(bench.line.post(channel, 'lost')).toBe(0);
     await expect(bench.line.publish(channel, 'lost')).rejects.toThrow();
     await isOpen(bench);
     await settled(bench);

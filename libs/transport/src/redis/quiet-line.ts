@@ -8,8 +8,11 @@ import type { Redis } from 'ioredis';
 export interface QuietLine {
   /** Whether a message would be sent at once. */
   isUp(): boolean;
-  /** Publishes without an answer. Lost if the line is not up or far behind, or breaks. */
-  post(channel: string, text: string): void;
+  /**
+   * Publishes without an answer. Lost if the line is not up or far behind, or breaks. Returns the bytes of the text; 0
+   * if it is lost already.
+   */
+  post(channel: string, text: string): number;
   /** Publishes behind all that was posted before. Resolves with the number of receivers; rejects if the line is not up. */
   publish(channel: string, text: string): Promise<number>;
   close(): void;
@@ -72,9 +75,11 @@ export function createQuietLine(client: Redis): QuietLine {
   return {
     isUp,
     post: (channel, text) => {
-      if (!isUp() || client.stream.writableLength > backlogLimitBytes) return;
-      if (isQuiet) write(encodePublish(channel, text));
+      if (!isUp() || client.stream.writableLength > backlogLimitBytes) return 0;
+      const bytes = Buffer.byteLength(text);
+      if (isQuiet) write(encodePublish(channel, text, bytes));
       else ask(channel, text).catch(() => undefined);
+      return bytes;
     },
     publish: (channel, text) => {
       if (!isQuiet || !isUp()) return ask(channel, text);
@@ -87,7 +92,7 @@ export function createQuietLine(client: Redis): QuietLine {
   };
 }
 
-function encodePublish(channel: string, text: string): string {
+function encodePublish(channel: string, text: string, bytes: number): string {
   const channelBytes = Buffer.byteLength(channel);
-  return `*3\r\n$7\r\nPUBLISH\r\n$${channelBytes}\r\n${channel}\r\n$${Buffer.byteLength(text)}\r\n${text}\r\n`;
+  return `*3\r\n$7\r\nPUBLISH\r\n$${channelBytes}\r\n${channel}\r\n$${bytes}\r\n${text}\r\n`;
 }

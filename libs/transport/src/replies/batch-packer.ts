@@ -1,7 +1,7 @@
 import { type Attempt, encodeBatch, type Gone, type Running } from './frame.ts';
 
-/** A message gets no further frame that would make it longer than this. */
-const batchLimitBytes = 256 * 1024;
+/** Characters. A message gets no further frame that would make it longer than this. */
+const batchLimit = 256 * 1024;
 
 /** Packs what an ingress is told after one turn into messages, and posts each when it is full. */
 export class BatchPacker {
@@ -9,7 +9,7 @@ export class BatchPacker {
   private readonly post: (text: string, frames: number) => void;
   private claims: readonly Attempt[];
   private frames: string[] = [];
-  private bytes = 0;
+  private characters = 0;
 
   /** The claims go first. */
   constructor(worker: string, claims: readonly Attempt[], post: (text: string, frames: number) => void) {
@@ -20,12 +20,12 @@ export class BatchPacker {
 
   add(frame: string): void {
     const { worker, claims, frames } = this;
-    if (frames.length > 0 && this.bytes + frame.length > batchLimitBytes) {
+    if (frames.length > 0 && this.characters + frame.length > batchLimit) {
       this.post(encodeBatch({ worker, claims, frames }), frames.length);
-      [this.claims, this.frames, this.bytes] = [[], [], 0];
+      [this.claims, this.frames, this.characters] = [[], [], 0];
     }
     this.frames.push(frame);
-    this.bytes += frame.length;
+    this.characters += frame.length;
   }
 
   /**

@@ -112,7 +112,7 @@ export class Positions {
   private async publish(ingress: string, running: readonly Running[]): Promise<number | undefined> {
     const { bus, worker, now, onPublished } = this.services;
     const text = encodeBatch({ worker, running });
-    onPublished?.({ frames: 0, bytes: text.length });
+    onPublished?.({ frames: 0, bytes: Buffer.byteLength(text) });
     const outbox = this.outboxes.of(ingress);
     const position = { sentAt: now() };
     outbox.unanswered.add(position);

@@ -18,6 +18,7 @@ async function createBench() {
   let beat: () => void = () => undefined;
   let isAlive: boolean | undefined = true;
   const abandoned: number[] = [];
+  const published = { frames: 0, bytes: 0 };
   let asked = 0;
   await bus.subscribe('sluice:reply:mine', (batch) => batches.push(decodeBatch(batch)));
   const publisher = createReplyPublisher({
@@ -30,6 +31,10 @@ async function createBench() {
       return isAlive || ingress !== 'mine';
     },
     onAbandoned: (count) => abandoned.push(count),
+    onPublished: ({ frames, bytes }) => {
+      published.frames += frames;
+      published.bytes += bytes;
+    },
     afterTurn: (callback) => turnEnds.push(callback),
     every: (_intervalMs, callback) => {
       beat = callback;
@@ -48,6 +53,7 @@ async function createBench() {
     publisher,
     batches,
     abandoned,
+    published,
     /** How often it was asked whether the ingress lives. */
     asked: () => asked,
     endTurn,
@@ -193,6 +199,22 @@ it('a flush ends half a second later if Redis takes what was pending and never a
   vi.advanceTimersByTime(500);
   await flushed;
   vi.useRealTimers();
+});
+
+it('what is published is told in bytes, and only if it goes out', async () => {
+  const { bus, open, endTurn, advance, published, publisher } = await createBench();
+  const writer = open();
+  writer.write(text('字'.repeat(1_000)));
+  await endTurn();
+  await advance(500);
+  const bytes = bus.published.reduce((sum, message) => sum + Buffer.byteLength(message.text), 0);
+  expect(bytes).toBeGreaterThan(3_000);
+  expect(published).toEqual({ frames: 1, bytes });
+  vi.spyOn(bus, 'post').mockReturnValue(0);
+  writer.write(text('a'));
+  await endTurn();
+  expect(published).toEqual({ frames: 1, bytes });
+  await publisher.close();
 });
 
 describe('a heartbeat', () => {
@@ -399,9 +421,9 @@ describe('what is kept', () => {
     writer.write(text('a'));
     writer.write(finish);
     await endTurn();
-    expect(publisher.keptBytes).toBeGreaterThan(0);
+    expect(publisher.keptCharacters).toBeGreaterThan(0);
     publisher.acknowledge(r1, 1);
-    expect(publisher.keptBytes).toBe(0);
+    expect(publisher.keptCharacters).toBe(0);
     // The ingress may say so again, for example because it has heard the end twice.
     publisher.acknowledge(r1, 1);
     expect(publisher.has(r1)).toBe(false);
@@ -415,9 +437,9 @@ describe('what is kept', () => {
     publisher.resend(r1, 0, 'mine');
     await endTurn();
     await advance(50_000);
-    expect(publisher.keptBytes).toBeGreaterThan(0);
+    expect(publisher.keptCharacters).toBeGreaterThan(0);
     await advance(15_000);
-    expect(publisher.keptBytes).toBe(0);
+    expect(publisher.keptCharacters).toBe(0);
   });
 
   it('stays for as long as its ingress acknowledges something now and then', async () => {
@@ -431,9 +453,9 @@ describe('what is kept', () => {
       await advance(50_000);
       publisher.acknowledge(r1, 1);
     }
-    expect(publisher.keptBytes).toBeGreaterThan(0);
+    expect(publisher.keptCharacters).toBeGreaterThan(0);
     publisher.acknowledge(r1, 2);
-    expect(publisher.keptBytes).toBe(0);
+    expect(publisher.keptCharacters).toBe(0);
   });
 
   it('stays for as long as the attempt runs, even if all that it has said so far was acknowledged', async () => {
@@ -448,7 +470,7 @@ describe('what is kept', () => {
     publisher.resend(r1, 1, 'mine');
     await endTurn();
     await advance(70_000);
-    expect(publisher.keptBytes).toBeGreaterThan(0);
+    expect(publisher.keptCharacters).toBeGreaterThan(0);
   });
 
   it('is dropped when nobody wants it', async () => {
@@ -456,7 +478,7 @@ describe('what is kept', () => {
     open().write(text('a'));
     await endTurn();
     publisher.forget(r1);
-    expect(publisher.keptBytes).toBe(0);
+    expect(publisher.keptCharacters).toBe(0);
     // Its ingress may say so again.
     publisher.forget(r1);
   });
@@ -558,7 +580,7 @@ describe('an ingress that nobody hears of', () => {
     await advance(10_000);
     expect(onAbandoned).toHaveBeenCalledOnce();
     expect(abandoned).toEqual([2]);
-    expect(publisher.keptBytes).toBe(0);
+    expect(publisher.keptCharacters).toBe(0);
   });
 
   it('takes no attempts of another ingress along', async () => {

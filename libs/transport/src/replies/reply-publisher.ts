@@ -11,11 +11,11 @@ const beatIntervalMs = 500;
 /** How long a flush waits: a Redis that has gone away must not hold up the end of the process. */
 const flushLimitMs = 500;
 /**
- * Bytes resent after one turn, per attempt and per ingress. The ingress asks for the rest, so that the buffer that
+ * Characters resent after one turn, per attempt and per ingress. The ingress asks for the rest, so that the buffer that
  * Redis keeps for it never overflows.
  */
-const resendLimitBytes = 256 * 1024;
-const resendLimitOfAllBytes = 2 * 1024 * 1024;
+const resendLimit = 256 * 1024;
+const resendLimitOfAll = 2 * 1024 * 1024;
 
 /**
  * The worker's end of the reply path: publishes frames in batches, keeps them until acknowledged, resends on demand.
@@ -45,8 +45,8 @@ export interface ReplyPublisher {
   tell(ingress?: string): void;
   /** Forgets an attempt that nobody wants, with its frames. */
   forget(attempt: Attempt): void;
-  /** Bytes of frames kept for all attempts. */
-  readonly keptBytes: number;
+  /** Characters of frames kept for all attempts. */
+  readonly keptCharacters: number;
   /** Publishes what is pending at once. Resolves when Redis has taken it, or after 500 ms. */
   flush(): Promise<void>;
   /** Publishes what is pending and stops the heartbeats. */
@@ -82,10 +82,10 @@ class BatchingPublisher implements ReplyPublisher {
     this.positions = new Positions(options, this.attempts, this.outboxes);
   }
 
-  get keptBytes(): number {
-    let bytes = 0;
-    for (const attempt of this.attempts.values()) bytes += attempt.keptBytes;
-    return bytes;
+  get keptCharacters(): number {
+    let characters = 0;
+    for (const attempt of this.attempts.values()) characters += attempt.keptCharacters;
+    return characters;
   }
 
   start(): void {
@@ -195,7 +195,7 @@ class BatchingPublisher implements ReplyPublisher {
   ): { found: AttemptFrames[]; gone: Gone[] } {
     const found: AttemptFrames[] = [];
     const gone: Gone[] = [];
-    let room = resendLimitOfAllBytes;
+    let room = resendLimitOfAll;
     for (const question of asked.values()) {
       const attempt = this.attempts.get(question);
       if (attempt?.finishedAt !== undefined) attempt.finishedAt = this.options.now();
@@ -205,7 +205,7 @@ class BatchingPublisher implements ReplyPublisher {
         this.positions.retell(attempt);
         continue;
       }
-      const texts = attempt?.framesFrom(question.from, Math.min(resendLimitBytes, room));
+      const texts = attempt?.framesFrom(question.from, Math.min(resendLimit, room));
       if (!attempt || !texts) {
         gone.push(question);
         continue;
@@ -223,8 +223,8 @@ class BatchingPublisher implements ReplyPublisher {
     const { bus, onPublished } = this.options;
     // While Redis is away nothing is sent: the frames are kept, and the next heartbeat makes the ingress ask for them.
     if (!bus.canPublish()) return;
-    onPublished?.({ frames, bytes: text.length });
-    bus.post(replyChannel(ingress), text);
+    const bytes = bus.post(replyChannel(ingress), text);
+    if (bytes > 0) onPublished?.({ frames, bytes });
   }
 }
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openEvent } from './arbitrary.ts';
 import { decodeBatch, type Frame } from './frame.ts';
-import { AttemptFrames, keptLimitBytes } from './reply-writer.ts';
+import { AttemptFrames, keptLimit } from './reply-writer.ts';
 
 const unlimited = Number.POSITIVE_INFINITY;
 const text = (value: string, tokens?: number): GenerationEvent => ({
@@ -204,11 +204,11 @@ describe('kept frames', () => {
 
   it('are dropped when they are acknowledged, and then are gone', () => {
     const frames = createKept(4);
-    const before = frames.keptBytes;
+    const before = frames.keptCharacters;
     expect(frames.acknowledge(3)).toBe(false);
     expect(frames.framesFrom(2, unlimited)).toBeUndefined();
     expect(sequences(frames.framesFrom(3, unlimited))).toEqual([3]);
-    expect(frames.keptBytes).toBe(before / 4);
+    expect(frames.keptCharacters).toBe(before / 4);
     frames.acknowledge(1);
     expect(sequences(frames.framesFrom(3, unlimited))).toEqual([3]);
   });
@@ -219,27 +219,27 @@ describe('kept frames', () => {
     expect(frames.acknowledge(1)).toBe(false);
     frames.takeFrame();
     expect(frames.acknowledge(2)).toBe(true);
-    expect(frames.keptBytes).toBe(0);
+    expect(frames.keptCharacters).toBe(0);
   });
 
   it('are bounded: the oldest go first, and the newest always stays', () => {
     const { frames } = create();
-    const large = 'x'.repeat(keptLimitBytes / 4);
+    const large = 'x'.repeat(keptLimit / 4);
     for (let index = 0; index < 6; index += 1) {
       frames.write(text(large));
       frames.takeFrame();
-      expect(frames.keptBytes).toBeLessThanOrEqual(keptLimitBytes + large.length);
+      expect(frames.keptCharacters).toBeLessThanOrEqual(keptLimit + large.length);
     }
     expect(frames.framesFrom(1, unlimited)).toBeUndefined();
     expect(sequences(frames.framesFrom(2, unlimited))).toEqual([2, 3, 4, 5]);
-    frames.write(text('y'.repeat(keptLimitBytes * 2)));
+    frames.write(text('y'.repeat(keptLimit * 2)));
     frames.takeFrame();
     expect(sequences(frames.framesFrom(6, unlimited))).toEqual([6]);
   });
 
   it('stay until as much has followed: a large frame is kept with the end of its answer', () => {
     const { frames } = create();
-    frames.write(text('y'.repeat(keptLimitBytes * 2)));
+    frames.write(text('y'.repeat(keptLimit * 2)));
     frames.takeFrame();
     frames.write(finish);
     frames.takeFrame();

@@ -3,10 +3,11 @@ import type { Due, Seat, TransientSet } from '@sluice/runtime';
 import { type Attempt, encodeFrame } from './frame.ts';
 
 /**
- * Bytes of frames after which the oldest is no longer kept for resends, per generation. Its own bytes do not count: the
- * larger it is, the longer it may be on its way.
+ * Characters of frames after which the oldest is no longer kept for resends, per generation. Its own do not count: the
+ * larger it is, the longer it may be on its way. They are counted because to count bytes, each frame would have to be
+ * read once more.
  */
-export const keptLimitBytes = 4 * 1024 * 1024;
+export const keptLimit = 4 * 1024 * 1024;
 
 /**
  * Largest frame. By default, Redis cuts off a subscriber that is 32 MiB behind. A larger frame would never arrive, and
@@ -60,7 +61,7 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
   dueAt = 0;
   /** When the terminal event was written, or the ingress last asked for or acknowledged frames after that. */
   finishedAt: number | undefined;
-  keptBytes = 0;
+  keptCharacters = 0;
   private pending: GenerationEvent[] = [];
   private kept: string[] = [];
   private keptFrom = 0;
@@ -103,24 +104,24 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
     const text = this.encodePending();
     this.next += 1;
     this.kept.push(text);
-    this.keptBytes += text.length;
+    this.keptCharacters += text.length;
     // A part spread over frames is kept: it is likely to be asked for again, and would have to be generated anew.
-    while (!belongsToLast && this.keptBytes - (this.kept[0]?.length ?? 0) > keptLimitBytes) this.dropOldest();
+    while (!belongsToLast && this.keptCharacters - (this.kept[0]?.length ?? 0) > keptLimit) this.dropOldest();
     return text;
   }
 
   /**
-   * Kept frames from `sequence` on, at most `limitBytes` of them (but at least one); absent if they are not kept any
-   * more.
+   * Kept frames from `sequence` on, at most `limit` characters of them (but at least one); absent if they are not kept
+   * any more.
    */
-  framesFrom(sequence: number, limitBytes: number): string[] | undefined {
+  framesFrom(sequence: number, limit: number): string[] | undefined {
     if (sequence < this.keptFrom) return undefined;
     const frames: string[] = [];
-    let bytes = 0;
+    let characters = 0;
     for (let index = sequence - this.keptFrom; index < this.kept.length; index += 1) {
       const text = this.kept[index] ?? '';
-      bytes += text.length;
-      if (frames.length > 0 && bytes > limitBytes) break;
+      characters += text.length;
+      if (frames.length > 0 && characters > limit) break;
       frames.push(text);
     }
     return frames;
@@ -129,7 +130,7 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
   /** Drops the frames below `sequence`. Returns whether the attempt has ended and nothing of it is left. */
   acknowledge(sequence: number): boolean {
     const count = Math.min(Math.max(0, sequence - this.keptFrom), this.kept.length);
-    for (const text of this.kept.splice(0, count)) this.keptBytes -= text.length;
+    for (const text of this.kept.splice(0, count)) this.keptCharacters -= text.length;
     this.keptFrom += count;
     return this.hasEnded && this.pending.length === 0 && this.kept.length === 0;
   }
@@ -163,7 +164,7 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
   private dropOldest(): void {
     const text = this.kept.shift();
     this.keptFrom += 1;
-    this.keptBytes -= text?.length ?? 0;
+    this.keptCharacters -= text?.length ?? 0;
   }
 }
 
