@@ -50,6 +50,9 @@ const promptShare = 1 / 5;
  * in the body, and as that is written.
  */
 const fileShare = 1 / 5;
+/** The share of the heap for frames that are kept until they are acknowledged, as those for slow readers are. */
+const keptShare = 1 / 5;
+const bytesPerCharacter = 2;
 
 /**
  * Starts the worker process with this id: first its presence, then the engine of each pool and its jobs. The error that
@@ -143,7 +146,7 @@ async function connect({ config, worker, logger, lifecycle, metrics }: WorkerPro
 
 function openPublisher(
   { bus, commands }: Links,
-  { worker, lifecycle, metrics }: WorkerProcess,
+  { worker, logger, lifecycle, metrics }: WorkerProcess,
 ): ReplyPublisher {
   const publisher = createReplyPublisher({
     bus,
@@ -156,6 +159,13 @@ function openPublisher(
       metrics.publishedBytes.inc(bytes);
     },
     onAbandoned: (count) => metrics.abandoned.inc(count),
+    keptLimit: (heapLimitBytes() * keptShare) / bytesPerCharacter,
+    onKeptDropped: (attempts) => {
+      logger.warn(
+        { attempts },
+        'frames that are kept for slow readers fill the memory of this worker; those of the oldest answers were dropped',
+      );
+    },
   });
   metrics.keptFrameBytes.readFrom(() => publisher.keptCharacters);
   publisher.start();

@@ -42,6 +42,31 @@ export class Attempts {
     return this.byId.values();
   }
 
+  /** Characters of the frames that are kept for all of them. */
+  get keptCharacters(): number {
+    let characters = 0;
+    for (const frames of this.byId.values()) characters += frames.keptCharacters;
+    return characters;
+  }
+
+  /**
+   * Drops frames until no more characters than this are kept: all those of an attempt at a time, since its reader needs
+   * every one, of those that have ended before those that run, and of those that began first. Returns of how many.
+   */
+  keepAtMost(characters: number): number {
+    let excess = this.keptCharacters - characters;
+    let count = 0;
+    for (const isEnded of [true, false]) {
+      for (const frames of this.byId.values()) {
+        if (excess <= 0) return count;
+        if (frames.isEnded !== isEnded || frames.keptCharacters === 0) continue;
+        excess -= frames.dropKept();
+        count += 1;
+      }
+    }
+    return count;
+  }
+
   /** Whether the next heartbeat ends a round. */
   get endsRound(): boolean {
     return (this.beats + 1) % roundBeats === 0;

@@ -10,7 +10,7 @@ const r1 = { requestId: 'r1', attempt: 1 };
 const r2 = { requestId: 'r2', attempt: 1 };
 
 /** A publisher whose turns and time the test controls, with a record of all that ingress `mine` was told. */
-async function createBench() {
+async function createBench({ keptLimit = Number.POSITIVE_INFINITY } = {}) {
   const bus = new FakeBus();
   const turnEnds: (() => void)[] = [];
   const batches: ReplyBatch[] = [];
@@ -18,6 +18,7 @@ async function createBench() {
   let beat: () => void = () => undefined;
   let isAlive: boolean | undefined = true;
   const abandoned: number[] = [];
+  const dropped: number[] = [];
   const published = { frames: 0, bytes: 0 };
   let asked = 0;
   await bus.subscribe('sluice:reply:mine', (batch) => batches.push(decodeBatch(batch)));
@@ -30,6 +31,8 @@ async function createBench() {
       if (isAlive === undefined) throw new Error('redis is away');
       return isAlive || ingress !== 'mine';
     },
+    keptLimit,
+    onKeptDropped: (count) => dropped.push(count),
     onAbandoned: (count) => abandoned.push(count),
     onPublished: ({ frames, bytes }) => {
       published.frames += frames;
@@ -54,6 +57,7 @@ async function createBench() {
     batches,
     abandoned,
     published,
+    dropped,
     /** How often it was asked whether the ingress lives. */
     asked: () => asked,
     endTurn,
@@ -481,6 +485,61 @@ describe('what is kept', () => {
     expect(publisher.keptCharacters).toBe(0);
     // Its ingress may say so again.
     publisher.forget(r1);
+  });
+});
+
+describe('what is kept for all attempts together', () => {
+  const attempts = ['r1', 'r2', 'r3', 'r4'].map((requestId) => ({ requestId, attempt: 1 }));
+
+  /** Four attempts, of which the second and the third have ended, each with a frame of some 1,000 characters. */
+  async function createKept(keptLimit: number) {
+    const bench = await createBench({ keptLimit });
+    for (const [index, attempt] of attempts.entries()) {
+      const writer = bench.open(attempt);
+      writer.write(text('x'.repeat(1_000)));
+      if (index === 1 || index === 2) writer.write(finish);
+    }
+    await bench.endTurn();
+    bench.told();
+    const kept = async () => {
+      for (const attempt of attempts) bench.publisher.resend(attempt, 0, 'mine');
+      await bench.endTurn();
+      return bench.told().flatMap(({ frames }) => frames.map(({ requestId }) => requestId));
+    };
+    return { ...bench, kept };
+  }
+
+  it.each([
+    [5_000, ['r1', 'r2', 'r3', 'r4'], []],
+    [3_500, ['r1', 'r3', 'r4'], [1]],
+    [2_500, ['r1', 'r4'], [2]],
+    [1_500, ['r4'], [3]],
+    [500, [], [4]],
+  ])(
+    'is limited, with those that began first going first, and the ended before those that run: %i',
+    async (keptLimit, left, counts) => {
+      const { advance, kept, dropped, publisher } = await createKept(keptLimit);
+      await advance(500);
+      expect(dropped).toEqual(counts);
+      expect(publisher.keptCharacters).toBeLessThanOrEqual(keptLimit);
+      expect(await kept()).toEqual(left);
+      await advance(5_000);
+      expect(dropped).toEqual(counts);
+    },
+  );
+
+  it('is gone for who asks for it, and no news to who has it', async () => {
+    const { advance, publisher, endTurn, told } = await createKept(3_500);
+    await advance(500);
+    told();
+    publisher.resend({ requestId: 'r2', attempt: 1 }, 0, 'mine');
+    await endTurn();
+    expect(told()).toMatchObject([{ running: [], gone: [{ requestId: 'r2', from: 0 }] }]);
+    publisher.resend({ requestId: 'r2', attempt: 1 }, 1, 'mine');
+    await endTurn();
+    expect(told()).toMatchObject([{ frames: [], running: [{ requestId: 'r2', next: 1 }], gone: [] }]);
+    publisher.acknowledge({ requestId: 'r2', attempt: 1 }, 1);
+    expect(publisher.has({ requestId: 'r2', attempt: 1 })).toBe(false);
   });
 });
 

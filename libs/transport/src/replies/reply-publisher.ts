@@ -55,6 +55,13 @@ export interface ReplyPublisher {
 
 /** What a publisher sends by, and what it calls. */
 export interface PublisherOptions extends PositionServices {
+  /**
+   * Characters of frames that may be kept for all attempts together. It is seen to at each heartbeat. What is dropped then
+   * counts as gone. Default: any number.
+   */
+  keptLimit?: number;
+  /** Called when frames of so many attempts were dropped for that. Default: nothing is. */
+  onKeptDropped?(attempts: number): void;
   /** Runs a callback after this turn of the event loop. Default: of the process's own. */
   afterTurn?(callback: () => void): void;
   /** Runs a callback again and again until the returned function is called. Default: `setInterval`. */
@@ -83,14 +90,12 @@ class BatchingPublisher implements ReplyPublisher {
   }
 
   get keptCharacters(): number {
-    let characters = 0;
-    for (const attempt of this.attempts.values()) characters += attempt.keptCharacters;
-    return characters;
+    return this.attempts.keptCharacters;
   }
 
   start(): void {
     const { every = everyInterval } = this.options;
-    this.stopBeating ??= every(beatIntervalMs, () => this.positions.beat());
+    this.stopBeating ??= every(beatIntervalMs, () => this.beat());
   }
 
   open(
@@ -151,6 +156,13 @@ class BatchingPublisher implements ReplyPublisher {
     this.stopBeating?.();
     this.stopBeating = undefined;
     await this.flush();
+  }
+
+  private beat(): void {
+    const { keptLimit = Number.POSITIVE_INFINITY, onKeptDropped } = this.options;
+    const dropped = this.attempts.keepAtMost(keptLimit);
+    if (dropped > 0) onKeptDropped?.(dropped);
+    this.positions.beat();
   }
 
   /** Once for all ingresses, so that what goes to several takes one system call, and wakes Redis once. */

@@ -135,6 +135,15 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
     return this.hasEnded && this.pending.length === 0 && this.kept.length === 0;
   }
 
+  /** Drops all frames that are kept. Returns how many characters they had. */
+  dropKept(): number {
+    const dropped = this.keptCharacters;
+    this.keptFrom += this.kept.length;
+    this.kept = [];
+    this.keptCharacters = 0;
+    return dropped;
+  }
+
   abandon(): void {
     this.onClosed?.('abandoned');
   }
