@@ -56,6 +56,16 @@ describe('events of one turn', () => {
     expect(read(frames.takeFrame())?.events).toEqual([text('abc', 3)]);
   });
 
+  it('are announced once, however many are merged', () => {
+    const { frames, writes } = create();
+    for (let turn = 1; turn <= 2; turn += 1) {
+      for (const event of [text('a'), text('b'), text('c'), thought(1, 'd'), thought(1, 'e')])
+        frames.write(event);
+      expect(writes()).toBe(turn);
+      frames.takeFrame();
+    }
+  });
+
   it('are merged in the same way where they are reasoning or the arguments of a call', () => {
     const { frames } = create();
     for (const event of [thought(0, 'a'), thought(0, 'b'), argument(1, '{'), argument(1, '}')]) {

@@ -93,7 +93,8 @@ export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
     if (this.hasEnded) return;
     this.hasEnded = isTerminal(event);
     const last = this.pending[this.pending.length - 1];
-    if (last === undefined || !merge(last, event)) this.pending.push(event);
+    if (last !== undefined && merge(last, event)) return;
+    this.pending.push(event);
     if (this.pending.length === 1) this.onWrite(this);
   }
 
