@@ -2,6 +2,7 @@ import { SluiceError } from '@sluice/canonical';
 import { Redis } from 'ioredis';
 import { type Bus, createBus } from './bus.ts';
 import { probeKey } from './names.ts';
+import { masterAt, masterOf } from './redis/cluster-master.ts';
 import {
   type ConnectionProfile,
   connected,
@@ -154,9 +155,18 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
 
 function measure(commands: RedisClient, onRoundTrip: (durationMs: number) => void): void {
   if (commands.status !== 'ready') return;
+  const connection =
+    commands instanceof Redis ? commands : masterAt(commands, masterOf(commands, probeKey) ?? '');
   const askedAt = performance.now();
-  const tell = (): void => onRoundTrip(performance.now() - askedAt);
-  // A stall that outlasts the connection's limit must not look like none.
+  let isTold = false;
+  const tell = (): void => {
+    connection?.off('close', tell);
+    if (!isTold) onRoundTrip(performance.now() - askedAt);
+    isTold = true;
+  };
+  // A stall that outlasts the connection's limit must not look like none. A worker's question is asked again on the next
+  // connection, and its answer would come when all is over.
+  connection?.once('close', tell);
   commands.exists(probeKey).then(tell, tell);
 }
 
