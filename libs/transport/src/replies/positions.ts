@@ -66,11 +66,7 @@ export class Positions {
     if (isLast) this.forgetOld();
     const listed = this.attempts.beat();
     const told = this.tell(listed, isLast ? this.attempts.values() : []);
-    if (!told) {
-      for (const attempt of listed) this.attempts.moved(attempt);
-      return;
-    }
-    if (!isLast) return;
+    if (!told || !isLast) return;
     for (const [ingress, answered] of told) void this.abandonIfTwiceDead(ingress, answered);
     // Every ingress for which anything is kept has been told. The others may be gone for good.
     for (const [ingress, { isScheduled }] of this.outboxes.entries()) {
@@ -81,10 +77,13 @@ export class Positions {
   /**
    * Publishes the positions of the listed attempts, and an empty list to an ingress that has only some of the `others`.
    * Returns for each ingress a promise of the number of receivers, or of `undefined` if Redis did not answer. Absent
-   * while Redis is away: then none counts as told.
+   * while Redis is away: then none counts as told, and the next heartbeat lists them.
    */
   tell(listed: Iterable<AttemptFrames>, others: Iterable<AttemptFrames> = []): Told | undefined {
-    if (!this.services.bus.canPublish()) return undefined;
+    if (!this.services.bus.canPublish()) {
+      for (const attempt of listed) this.retell(attempt);
+      return undefined;
+    }
     const byIngress = new Map<string, Running[]>();
     const listOf = (ingress: string): Running[] => {
       const known = byIngress.get(ingress);

@@ -2,7 +2,7 @@ import type { GenerationEvent } from '@sluice/canonical';
 import { describe, expect, it, vi } from 'vitest';
 import { FakeBus } from '../fake-bus.ts';
 import { decodeBatch, type ReplyBatch } from './frame.ts';
-import { createReplyPublisher } from './reply-publisher.ts';
+import { createReplyPublisher, type ReplyPublisher } from './reply-publisher.ts';
 
 const text = (value: string): GenerationEvent => ({ type: 'text-delta', block: 0, text: value, tokens: 1 });
 const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
@@ -572,6 +572,28 @@ describe('while Redis is away', () => {
     await advance(500);
     expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 0 }]]);
   });
+
+  it.each([
+    ['a heartbeat', 4_500, () => undefined],
+    ['the answer to a hello', 0, (publisher: ReplyPublisher) => publisher.tell('mine')],
+  ])(
+    'what %s would have told then is told by the first afterwards, even if nothing has moved',
+    async (_what, laterMs, tell) => {
+      const { bus, publisher, open, told, advance } = await createBench();
+      open();
+      // The turn of an attempt that does not move comes once in ten heartbeats.
+      await advance(500 + laterMs);
+      told();
+      bus.isConnected = false;
+      tell(publisher);
+      await advance(500);
+      bus.isConnected = true;
+      await advance(500);
+      expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 0 }]]);
+      await advance(500);
+      expect(told()).toEqual([]);
+    },
+  );
 
   it('what could not be told then is told by the first heartbeat afterwards', async () => {
     const { bus, open, endTurn, told, advance, publisher } = await createBench();
