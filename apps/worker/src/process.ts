@@ -20,7 +20,7 @@ import {
 } from '@sluice/runtime';
 import {
   type Bus,
-  createBus,
+  createPublisher,
   createReplyPublisher,
   isIngressAlive,
   JobRoom,
@@ -99,7 +99,7 @@ export async function startProcess(worker: string, environment: Environment): Pr
     metrics: () => renderMetrics(metrics.registry),
   });
   lifecycle.onDrain('operations', () => ops.close());
-  const signs = createBus(redis, redis, () => undefined);
+  const signs = createPublisher(redis);
   const presence = new Presence({ bus, signs, worker, pools, clock: systemClock });
   await listenToIngresses(bus, worker, { pools, publisher, presence });
   await presence.start();

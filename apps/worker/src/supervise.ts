@@ -9,7 +9,7 @@ import {
   parseEnvironment,
   stopMarginMs,
 } from '@sluice/runtime';
-import { createBus, openRedis, publishNews } from '@sluice/transport';
+import { createPublisher, openRedis, publishNews } from '@sluice/transport';
 import { workerEnvironment } from './config.ts';
 
 /**
@@ -31,8 +31,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
     onError: (error) => logger.debug({ err: error }, 'redis connection error'),
   });
   lifecycle.onDrain('redis', async () => redis.disconnect());
-  // The supervisor only publishes, so its bus needs no connection for subscriptions.
-  const bus = createBus(redis, redis, () => undefined);
+  const publisher = createPublisher(redis);
 
   const processes = new ProcessPool({
     entry: fileURLToPath(new URL('./main.ts', import.meta.url)),
@@ -46,7 +45,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
     drainLimitMs,
     logger,
     onExit: ({ SLUICE_WORKER_ID: worker = '' }) => {
-      publishNews(bus, { type: 'exited', worker }).catch((error: Error) =>
+      publishNews(publisher, { type: 'exited', worker }).catch((error: Error) =>
         logger.warn({ err: error, worker }, 'could not tell that a worker ended'),
       );
     },

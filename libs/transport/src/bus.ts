@@ -39,10 +39,36 @@ export interface Bus {
   canPublish(): boolean;
 }
 
+/** The part of a bus that needs no subscriber. */
+export type Publisher = Pick<Bus, 'publish' | 'post' | 'canPublish'>;
+
+/** Publishes by `commands`, which is not closed here, or, if there is one, by a `line` instead. */
+export function createPublisher(commands: RedisClient, line?: QuietLine): Publisher {
+  const scope = channelScope(commands);
+  const publish = async (channel: string, text: string): Promise<number> => {
+    if (line) return line.publish(channel + scope, text);
+    // ioredis leaves the reply of SPUBLISH untyped; as for PUBLISH, it is the number of receivers.
+    return Number(
+      await (commands instanceof Cluster
+        ? commands.spublish(channel, text)
+        : commands.publish(channel + scope, text)),
+    );
+  };
+  return {
+    publish,
+    post: (channel, text) => {
+      if (line) return line.post(channel + scope, text);
+      publish(channel, text).catch(() => undefined);
+      return Buffer.byteLength(text);
+    },
+    canPublish: () => (line ? line.isUp() : commands.status === 'ready'),
+  };
+}
+
 /**
- * `commands` publishes; `subscriber` listens and does nothing else. Neither is closed here. What a listener throws (for
- * a foreign message, or by a defect) goes to `onError`, because one message must not end the process. If there is a
- * `line`, it publishes instead of `commands`.
+ * A bus that publishes as `createPublisher` does; `subscriber` listens and does nothing else, and is not closed here
+ * either. What a listener throws (for a foreign message, or by a defect) goes to `onError`, because one message must not
+ * end the process.
  */
 export function createBus(
   commands: RedisClient,
@@ -70,8 +96,7 @@ export function createBus(
     subscriber instanceof Cluster
       ? openClusterSubscriptions(subscriber, events)
       : openServerSubscriptions(subscriber, events);
-  // A bus that only publishes has no subscriber of its own.
-  const signs = subscriber === commands ? noSigns : askForSigns(subscriber, () => listeners.keys());
+  const signs = askForSigns(subscriber, () => listeners.keys());
   /** Whether the subscription of this channel, or those of all, stand, and Redis shows this sign of life for each. */
   const stands = (channel: string | undefined, isShown: SignsOfLife['isAnswered']): boolean =>
     subscriber.status === 'ready' &&
@@ -79,23 +104,8 @@ export function createBus(
       (name) => subscriptions.isUp(name) && isShown(name),
     );
 
-  const publish = async (channel: string, text: string): Promise<number> => {
-    if (line) return line.publish(channel + scope, text);
-    // ioredis leaves the reply of SPUBLISH untyped; as for PUBLISH, it is the number of receivers.
-    return Number(
-      await (commands instanceof Cluster
-        ? commands.spublish(channel, text)
-        : commands.publish(channel + scope, text)),
-    );
-  };
-
   return {
-    publish,
-    post: (channel, text) => {
-      if (line) return line.post(channel + scope, text);
-      publish(channel, text).catch(() => undefined);
-      return Buffer.byteLength(text);
-    },
+    ...createPublisher(commands, line),
     subscribe: async (channel, listener) => {
       listeners.set(channel + scope, listener);
       await subscriptions.add(channel + scope);
@@ -103,11 +113,8 @@ export function createBus(
     onResubscribed: (listener) => whenResubscribed.push(listener),
     isUp: (channel) => stands(channel, signs.isAnswered),
     isReached: (channel) => stands(channel, signs.isSending),
-    canPublish: () => (line ? line.isUp() : commands.status === 'ready'),
   };
 }
-
-const noSigns: SignsOfLife = { isAnswered: () => true, isSending: () => true };
 
 /** A suffix of channel names for a database other than 0, because Redis delivers messages across databases. */
 export function channelScope(client: RedisClient): string {

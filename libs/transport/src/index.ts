@@ -1,4 +1,4 @@
-export { type Bus, createBus } from './bus.ts';
+export { type Bus, createPublisher } from './bus.ts';
 export { createOrderSender, type Order, type OrderSender, subscribeOrders } from './control.ts';
 export * from './links.ts';
 export { attemptId, queueName, queuePrefix, replyChannel } from './names.ts';
