@@ -74,7 +74,7 @@ export class PoolWorker {
     });
     beginAtZero(metrics.generations, { pool: [pool.name], outcome: outcomes });
     metrics.slots.set({ pool: pool.name }, engine.slots);
-    metrics.slotsBusy.readFrom({ pool: pool.name }, () => this.running.size);
+    metrics.slotsBusy.readFrom({ pool: pool.name }, () => this.consumer.busy);
     metrics.engineUp.readFrom({ pool: pool.name }, () => (engine.isReady() ? 1 : 0));
   }
 
