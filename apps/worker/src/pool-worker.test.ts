@@ -19,6 +19,7 @@ import { PoolWorker } from './pool-worker.ts';
 function createPool(connection: RedisClient, changes: Partial<Engine>) {
   const told: string[] = [];
   const written: GenerationEvent[] = [];
+  const logged: Record<string, unknown>[] = [];
   const opened = new Set<string>();
   const metrics = createWorkerMetrics();
   const engine: Engine = {
@@ -57,7 +58,10 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
     room: new JobRoom(1_000_000),
     worker: 'w',
     metrics,
-    logger: createLogger({ name: 'test', level: 'silent' }),
+    logger: createLogger({
+      name: 'test',
+      destination: { write: (line) => void logged.push(JSON.parse(line)) },
+    }),
     clock: systemClock,
   });
   /** The pool's value of a series; absent while there is none. */
@@ -67,7 +71,7 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
     const line = body.split('\n').find((each) => each.startsWith(prefix));
     return line === undefined ? undefined : Number(line.slice(prefix.length));
   };
-  return { pool, told, written, measured };
+  return { pool, told, written, logged, measured };
 }
 
 async function connect(redis: TestRedis): Promise<RedisClient> {
@@ -214,6 +218,44 @@ it('a pool measures its slots and how many are busy, whether its engine can gene
   );
   await until(async () => (await outcomes())[1] === 1);
   expect(await outcomes()).toEqual([1, 1, 2, 1]);
+  await pool.drain(new AbortController().signal);
+  connection.disconnect();
+});
+
+it('a generation that fails is logged with whose it is, and one that is cancelled is not', async () => {
+  await using redis = await startRedis();
+  const connection = await connect(redis);
+  const { pool, logged, measured } = createPool(connection, {
+    generate: async ({ sampling }, { signal, emit, onFailure }) => {
+      if (sampling.seed === 1) {
+        onFailure?.({ status: 503 });
+        emit({ type: 'error', error: { kind: 'unavailable', message: 'gone' } });
+      } else if (!signal.aborted) await once(signal, 'abort');
+    },
+  });
+  const queue = createJobQueue(connection);
+  const job = createJob();
+  await queue.enqueue('chat', { ...job, requestId: 'r2' }, 1);
+  await queue.enqueue(
+    'chat',
+    { ...job, tenant: 'acme', request: { ...job.request, sampling: { seed: 1 } } },
+    1,
+  );
+  await pool.start(new AbortController().signal);
+  await until(() => pool.receive({ ...cancel, requestId: 'r2' }));
+  await until(async () => (await measured('generation_duration_seconds_count')) === 2);
+  expect(logged).toMatchObject([
+    {
+      level: 'warn',
+      msg: 'generation failed',
+      requestId: 'r1',
+      attempt: 2,
+      tenant: 'acme',
+      pool: 'chat',
+      outcome: 'unavailable',
+      status: 503,
+    },
+  ]);
   await pool.drain(new AbortController().signal);
   connection.disconnect();
 });

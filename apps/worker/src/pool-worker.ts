@@ -157,12 +157,12 @@ export class PoolWorker {
 
   /** Logs the failure of an engine. A generation that was stopped from outside is logged by its ingress. */
   private logFailure(
-    { requestId, attempt }: InferenceJob,
+    { requestId, attempt, tenant }: InferenceJob,
     { kind, failure, cause }: GenerationOutcome,
   ): void {
     if (!failure && cause === undefined) return;
     const { logger, pool } = this.options;
-    const facts = { requestId, attempt, pool: pool.name, outcome: kind, ...failure };
+    const facts = { requestId, attempt, tenant, pool: pool.name, outcome: kind, ...failure };
     if (cause !== undefined) logger.error({ err: cause, ...facts }, 'generation failed');
     else if (clientsFaults.has(kind)) logger.info(facts, 'generation failed');
     else logger.warn(facts, 'generation failed');

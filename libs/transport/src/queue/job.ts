@@ -18,6 +18,7 @@ export interface InferenceJob {
   attempt: number;
   /** The id of the ingress process that waits for the frames. */
   replyTo: string;
+  /** Whose request it is; for the log of the worker. */
   tenant: string;
   /** Id of the configured model (the request has the name that the client used). */
   model: string;
