@@ -529,6 +529,36 @@ describe('pieces of calls', () => {
     ]);
   });
 
+  test('are read once where the server writes each under both names', () => {
+    const both = (id: string, name: string, text: string) => {
+      const body = { name, arguments: text };
+      return { tool_calls: [{ index: 0, id, type: 'function', function: body }], function_call: body };
+    };
+    const parts = [{ type: 'tool-call', id: 'a', name: 'f', arguments: '{"x":1}' }];
+    // The deprecated name holds no more than the first of several calls.
+    const two = both('a', 'f', '{"x":1}');
+    two.tool_calls.push({ index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '{}' } });
+    const second = { type: 'tool-call', id: 'b', name: 'g', arguments: '{}' };
+    expect(contentOf(chunk(both('a', 'f', '{"x"')), chunk(both('a', 'f', ':1}')))).toEqual(parts);
+    expect(contentOf(chunk(two))).toEqual([...parts, second]);
+    const body = { choices: [{ message: { role: 'assistant', content: null, ...two } }] };
+    expect(collect(decodeResponse(body, context)).content).toEqual([...parts, second]);
+  });
+
+  test.each([{}, { tool_calls: null }, { tool_calls: [] }])(
+    'may come under the deprecated name alone, beside %j',
+    (none) => {
+      const piece = (body: JsonObject) => ({ ...none, function_call: body });
+      const whole = { name: 'f', arguments: '{"x":1}' };
+      const parts = [{ type: 'tool-call', id: 'call_g1_0', ...whole }];
+      expect(
+        contentOf(chunk(piece({ name: 'f', arguments: '{"x"' })), chunk(piece({ arguments: ':1}' }))),
+      ).toEqual(parts);
+      const body = { choices: [{ message: { role: 'assistant', content: null, ...piece(whole) } }] };
+      expect(collect(decodeResponse(body, context)).content).toEqual(parts);
+    },
+  );
+
   test('with unknown fields keep them, outside and inside', () => {
     const call = {
       index: 0,

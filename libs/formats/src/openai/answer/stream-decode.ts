@@ -177,7 +177,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   private readDelta(delta: JsonObject, logprobs: Json[] | undefined, events: GenerationEvent[]): void {
-    const { content, refusal, reasoning_content, reasoning, tool_calls, function_call } = delta;
+    const { content, refusal, reasoning_content, reasoning, tool_calls, function_call: legacy } = delta;
     const thinking = reasoning_content || reasoning;
     if (typeof thinking === 'string' && thinking !== '')
       events.push(...this.blocks.text('reasoning', thinking));
@@ -192,12 +192,15 @@ export class ChatStreamDecoder implements StreamDecoder {
     else if (logprobs && place) events.push(...this.blocks.text(place, '', logprobs));
     else for (const each of logprobs ?? []) this.logprobs.push(each);
     this.blocks.seal(sealedIn(delta[detailsField]));
-    for (const item of Array.isArray(tool_calls) ? tool_calls : []) {
-      if (isJsonObject(item)) events.push(...this.blocks.call(item));
-    }
     // Text Generation Inference before 3.1 sends a single call instead of a list.
-    if (isJsonObject(tool_calls)) events.push(...this.blocks.call(tool_calls));
-    if (isJsonObject(function_call)) events.push(...this.blocks.call({ index: 0, function: function_call }));
+    const calls = isJsonObject(tool_calls) ? [tool_calls] : tool_calls;
+    let hasCalls = false;
+    for (const item of Array.isArray(calls) ? calls : []) {
+      if (isJsonObject(item)) events.push(...this.blocks.call(item));
+      hasCalls ||= isJsonObject(item);
+    }
+    // llama-cpp-python writes each call under both names.
+    if (!hasCalls && isJsonObject(legacy)) events.push(...this.blocks.call({ index: 0, function: legacy }));
     events.push(...this.readUnknown(keptBeside(delta, deltaFields)));
   }
 
