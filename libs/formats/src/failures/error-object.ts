@@ -37,13 +37,16 @@ export function readErrorObject(body: unknown): WireError {
 }
 
 /**
- * The error of the server behind a router such as OpenRouter. The router's own message only says that there was one.
+ * The error of the server behind a router such as OpenRouter, which may be no more than a text. The router's own message
+ * only says that there was one.
  */
 function readRaw(metadata: Json | undefined): WireError | undefined {
   if (!isJsonObject(metadata) || typeof metadata.raw !== 'string') return undefined;
+  const { raw } = metadata;
   try {
-    return readErrorObject(JSON.parse(metadata.raw));
+    return readErrorObject(JSON.parse(raw));
   } catch {
-    return undefined;
+    // The page of a proxy, or nothing, says less than the router.
+    return /^\s*[^\s<]/.test(raw) ? { message: raw } : undefined;
   }
 }

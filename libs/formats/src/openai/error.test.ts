@@ -77,10 +77,16 @@ describe('decodeError', () => {
       'no',
     ],
     [
-      "a router's, which hands on no JSON",
-      { error: { message: 'no', metadata: { raw: '<html>', provider_name: 'x' } } },
+      "a router's, which hands on a text",
+      { error: { message: 'Provider returned error', metadata: { raw: 'no', provider_name: 'x' } } },
       'no',
     ],
+    [
+      "a router's, which hands on a page",
+      { error: { message: 'no', metadata: { raw: '\n<html>', provider_name: 'x' } } },
+      'no',
+    ],
+    ["a router's, which hands on nothing", { error: { message: 'no', metadata: { raw: ' \n' } } }, 'no'],
     ["Cloudflare's list", { errors: [{ message: 'no', code: 5007 }], success: false, messages: [] }, 'no'],
     ['a list of errors that is empty', { errors: [], message: 'no' }, 'no'],
     ['plain text', 'no', 'no'],
@@ -193,6 +199,14 @@ describe('decodeError', () => {
     ],
   ])('recognizes an empty account of %s, told with status %i', (_server, status, error) => {
     expect(decodeError(status, {}, { error }).kind).toBe('budget-exhausted');
+  });
+
+  test('recognizes by the text that a router hands on that a prompt is too long', () => {
+    const raw = 'Input token count 9000 exceeds the maximum context length of 8192 tokens.';
+    const error = { message: 'Provider returned error', code: 400, metadata: { raw, provider_name: 'x' } };
+    const told = { kind: 'invalid-request', message: raw, detail: 'context-length-exceeded' };
+    expect(decodeError(400, {}, { error })).toEqual(told);
+    expect(decodeInBandError({ error })).toEqual(told);
   });
 
   test("recognizes that a router's server does not serve the place of the gateway", () => {
