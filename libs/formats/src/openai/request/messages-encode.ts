@@ -148,8 +148,13 @@ function encodeResult(result: ToolResultPart, path: string, dropped: FormatId[])
   const text: (TextPart | Opaque)[] = [];
   const media: JsonObject[] = [];
   for (const [index, part] of result.content.entries()) {
-    if (part.type === 'media') media.push(encodeMedia(part, `${path}.content[${index}]`, dropped));
-    else text.push(part);
+    const at = `${path}.content[${index}]`;
+    if (part.type === 'media') media.push(encodeMedia(part, at, dropped));
+    else {
+      // Among the texts alone, it would be refused at another place than the client's.
+      if (part.type === 'opaque') ownValue(part, at);
+      text.push(part);
+    }
   }
   const [first] = text;
   if (result.isError && first?.type === 'text') text[0] = { ...first, text: `Error: ${first.text}` };

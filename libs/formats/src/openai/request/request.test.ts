@@ -286,6 +286,28 @@ describe('encodeRequest', () => {
     ],
     ['tools[0]', { tools: [{ type: 'opaque', format: 'anthropic', value: {} }] }],
     [
+      'messages[0].content[1].content[2]',
+      {
+        messages: [
+          {
+            role: 'tool',
+            content: [
+              { type: 'tool-result', toolCallId: 'a', content: [] },
+              {
+                type: 'tool-result',
+                toolCallId: 'b',
+                content: [
+                  { type: 'media', mediaType: 'image/png', source: { type: 'base64', data: '' } },
+                  { type: 'text', text: 'seen' },
+                  { type: 'opaque', format: 'anthropic', value: {} },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+    [
       'messages[0].content[0].source',
       {
         messages: [
