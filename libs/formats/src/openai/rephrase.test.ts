@@ -507,6 +507,50 @@ describe('an answer as JSON', () => {
     expect(rephrase(bySchema, refusal, true)).toBeUndefined();
   });
 
+  describe('is asked for in words alone where a model has no JSON mode', () => {
+    const noObject =
+      "Invalid parameter: 'response_format' of type 'json_object' is not supported with this model.";
+    const noSchema = noObject.replace('json_object', 'json_schema');
+    const asked = body({ type: 'json_object' });
+    const told = (content: string) => ({
+      model: 'm',
+      messages: [system, { role: 'system', content }, user],
+    });
+
+    test('for a client of another format', () => {
+      expect(rephrase(asked, noObject, true)).toEqual(told(asWords));
+      expect(rephrase(told(asWords), noObject, true)).toBeUndefined();
+      expect(rephrase(asked, noObject, false)).toBeUndefined();
+    });
+
+    test.each([schema, { anyOf: [schema] }])(
+      'which stand there once if it refused a schema, too: %j',
+      (form) => {
+        const bySchema = body({ type: 'json_schema', json_schema: { name: 'response', schema: form } });
+        const worded = rephrase(bySchema, noSchema, true) ?? {};
+        expect(worded.response_format).toEqual({ type: 'json_object' });
+        const { response_format: _format, ...alone } = worded;
+        expect(rephrase(worded, noObject, true)).toEqual(alone);
+        const thinking = 'Json mode response is not supported when enable_thinking is true';
+        expect(rephrase(worded, thinking, true)).toEqual(alone);
+      },
+    );
+
+    test('which stand there once after the system messages became a part of a turn', () => {
+      const worded = rephrase(bySchema, noSchema, true) ?? {};
+      const joined = rephrase(worded, 'System role not supported', true) ?? {};
+      const { response_format: _format, ...alone } = joined;
+      expect(alone.messages).toHaveLength(1);
+      expect(rephrase(joined, noObject, true)).toEqual(alone);
+    });
+
+    test('but not where it has none beside functions, of which there are none', () => {
+      const besideTools = "'response_format' of type 'json_object' is not supported with tools";
+      expect(rephrase(asked, besideTools, true)).toBeUndefined();
+      expect(rephrase({ ...asked, tools: [] }, besideTools, true)).toEqual({ ...told(asWords), tools: [] });
+    });
+  });
+
   test('keeps the schema of an object where a server refused one of a list', () => {
     const refusal =
       "Invalid schema for response_format 'x': schema must be a JSON Schema of 'type: \"object\"'";

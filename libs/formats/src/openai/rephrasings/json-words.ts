@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { jsonInstruction } from '../../json-instruction.ts';
+import { hasJsonInstruction, jsonInstruction } from '../../json-instruction.ts';
 import { isSystem } from '../turn-order.ts';
 
 /** How OpenAI and DeepSeek say that the prompt itself has to ask for JSON. */
@@ -12,9 +12,17 @@ const isBesideTools = /\btools?\b/i;
 /** OpenAI's refusal of the schema of a list or another value, which clients of generate content often send. */
 const wantsObject = /\bresponse_format\b.*\bmust be a json schema of 'type: "object"/i;
 
-/** LM Studio, Perplexity and Text Generation Inference take a schema, but no wish for JSON without one. */
-const wantsSchema =
-  /\bresponse_format\b.*\b(?:must|should) be 'json_schema'|\bresponse_format: missing field `value`/i;
+/**
+ * LM Studio, Perplexity and Text Generation Inference take a schema, but no wish for JSON without one; OpenAI's older
+ * models take neither.
+ */
+const refusesObject = new RegExp(
+  [
+    "\\bresponse_format\\b.*\\b(?:must|should) be 'json_schema'|\\bresponse_format: missing field `value`",
+    "\\bresponse_format\\b.{0,20}'json_object' is not supported",
+  ].join('|'),
+  'i',
+);
 
 /** Qwen's refusal of JSON, with a schema or without one, while its model thinks. */
 const refusesWhileThinking = /\bjson mode response is not supported\b/i;
@@ -43,14 +51,10 @@ export function withJsonWords(body: JsonObject, refusal: string): JsonObject | u
       messages: instructed(messages, jsonInstruction(known)),
     };
   }
-  const instruction = jsonInstruction(undefined);
-  if (format.type === 'json_object' && wantsSchema.test(refusal)) {
-    const { response_format: _format, ...rest } = body;
-    return { ...rest, messages: instructed(messages, instruction) };
-  }
-  const isSaid = messages.some((message) => isJsonObject(message) && message.content === instruction);
-  if (format.type !== 'json_object' || !wantsWord.test(refusal) || isSaid) return undefined;
-  return { ...body, messages: instructed(messages, instruction) };
+  if (format.type !== 'json_object') return undefined;
+  if (refusesObject.test(refusal) && !isAboutOthers) return withoutFormat(body, messages);
+  if (!wantsWord.test(refusal) || isSaid(messages)) return undefined;
+  return { ...body, messages: instructed(messages, jsonInstruction(undefined)) };
 }
 
 function schemaOf({ json_schema: named }: JsonObject): JsonObject | undefined {
@@ -63,7 +67,18 @@ function withoutFormat(
   messages: readonly Json[],
 ): JsonObject | undefined {
   const isJson = isJsonObject(format) && (format.type === 'json_schema' || format.type === 'json_object');
-  return isJson ? { ...rest, messages: instructed(messages, jsonInstruction(schemaOf(format))) } : undefined;
+  if (!isJson) return undefined;
+  // A schema that was refused before is in words already.
+  if (format.type === 'json_object' && isSaid(messages)) return rest;
+  return { ...rest, messages: instructed(messages, jsonInstruction(schemaOf(format))) };
+}
+
+/** Whether the words are there, perhaps within a turn of the user: not every template knows system messages. */
+function isSaid(messages: readonly Json[]): boolean {
+  return messages.some(
+    (message) =>
+      isJsonObject(message) && typeof message.content === 'string' && hasJsonInstruction(message.content),
+  );
 }
 
 /** With one more instruction after those at the head. */
