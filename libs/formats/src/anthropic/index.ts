@@ -17,7 +17,10 @@ const version = '2023-06-01';
 
 const server: ServerCodec = {
   format: FORMAT,
-  words: new Map([['toolName', 'tool_use_id']]),
+  words: new Map([
+    ['sampling.maxOutputTokens', 'max_tokens'],
+    ['toolName', 'tool_use_id'],
+  ]),
   routes: ['/v1/messages', '/v1/messages/count_tokens'],
   modelRoutes: ['/v1/models', '/v1/models/*'],
   recognizes,

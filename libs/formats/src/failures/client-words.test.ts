@@ -87,6 +87,7 @@ describe('a refusal by an engine', () => {
     ]);
     expect(told('openai', chat, 'messages[0].content[3].toolName')[1]).toBe('tool_call_id');
     expect(inWords(`${result}.toolName`)[1]).toBe('tool_use_id');
+    expect(inWords('sampling.maxOutputTokens')[1]).toBe('max_tokens');
   });
 
   it.each([

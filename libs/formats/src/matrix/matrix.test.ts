@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { goldenCases, goldenFormats } from '../golden-case.ts';
+import { formatNamed } from '../golden-run.ts';
+import { objectOf } from '../json/json-object.ts';
 import { formats } from '../registry.ts';
 import { answerRules } from './answer-rules.ts';
 import { runMatrix } from './matrix.ts';
@@ -56,6 +58,22 @@ describe('the matrix of formats and dialects', () => {
     expect(refusals.map(({ dialect, id }) => `${dialect} ${id}`).filter((name) => !met.has(name))).toEqual(
       [],
     );
+  });
+
+  test('calls every refused setting what its client calls it', () => {
+    const refused = cells.flatMap(({ format, name, request }) =>
+      request?.state === 'refused' && request.rule !== `${format} says so`
+        ? [{ format, name, param: request.param }]
+        : [],
+    );
+    const settings = refused.filter(({ param }) => !/^(?:messages|tools)\[/.test(param));
+    expect(settings).not.toEqual([]);
+    const strange = settings.filter(({ format, name, param }) => {
+      const word = formatNamed(format).server.words.get(param) ?? param;
+      const body = goldenCases(format).find((golden) => golden.name === name)?.wire?.body;
+      return word.split('.').reduce((found, step) => objectOf(found)[step], body) === undefined;
+    });
+    expect(strange).toEqual([]);
   });
 });
 
