@@ -462,7 +462,7 @@ describe('a failure of an upstream', () => {
       expect(failure.kind).toBe(kind);
       // What only the operator can fix will be the same next time.
       expect(failure.retryable).toBe(retryable);
-      expect(failure.param).toBeUndefined();
+      expect(failure).not.toHaveProperty('extensions');
       if (status < 500) expect(failure.message).not.toContain('account 42');
     },
   );
@@ -472,6 +472,7 @@ describe('a failure of an upstream', () => {
     expect(await failureOf(createEngine())).toMatchObject({
       kind: 'invalid-request',
       message: 'temperature must be below 2, [credential]',
+      extensions: { openai: { param: 'messages[3]' } },
     });
   });
 

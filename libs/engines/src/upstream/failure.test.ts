@@ -6,7 +6,7 @@ const secret = 'key-of-the-operator';
 const told = { openai: { code: 'invalid_value' } };
 
 function failure(kind: ErrorKind, extensions: ErrorInfo['extensions'] = told): ErrorInfo {
-  return { kind, message: 'no', param: 'messages[0]', extensions };
+  return { kind, message: 'no', extensions };
 }
 
 describe('what a server told programs', () => {

@@ -44,11 +44,11 @@ const presentations: Readonly<Record<ErrorKind, (info: ErrorInfo) => ErrorInfo>>
 };
 
 /**
- * An upstream's error as a client may see it: the right kind, a bounded text, no credential, and no path of the
- * upstream's dialect. What it told programs stays whole or goes.
+ * An upstream's error as a client may see it: the right kind, a bounded text and no credential. What it told programs
+ * stays whole or goes.
  */
 export function presentFailure(info: ErrorInfo, secrets: readonly string[]): ErrorInfo {
-  const { param: _param, extensions, ...presented } = presentations[info.kind](info);
+  const { extensions, ...presented } = presentations[info.kind](info);
   const message = withoutSecrets(presented.message, secrets).slice(0, maxMessageLength);
   const isShown = extensions !== undefined && isPresentable(JSON.stringify(extensions), secrets);
   return { ...presented, message, ...(isShown && { extensions }) };

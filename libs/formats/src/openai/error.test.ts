@@ -1,5 +1,6 @@
 import type { ErrorKind } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { serverCodecs } from '../registry.ts';
 import { statusOf } from '../status.ts';
 import { decodeError, decodeInBandError, encodeError, encodeErrorBody } from './error.ts';
 
@@ -126,6 +127,25 @@ describe('decodeError', () => {
   ])('a code that is %s', (_what, code, told) => {
     const error = decodeError(400, {}, { error: { message: 'no', code } });
     expect(encodeErrorBody(error)).toMatchObject({ error: { message: 'no', code: told } });
+  });
+
+  test.each([
+    ['invalid-request', 400, {}],
+    ['rate-limited', 429, { code: 'rate_limit_exceeded' }],
+    ['invalid-request', 400, { code: 'context_length_exceeded' }],
+    ['invalid-request', 400, { code: 'content_filter' }],
+    ['invalid-request', 400, { code: 'invalid_value' }],
+  ])('what a server blames is told to clients of this format only: %s %i %j', (kind, status, code) => {
+    const blamed = { param: 'messages[1].content', ...code };
+    const error = decodeError(status, {}, { error: { message: 'no', ...blamed } });
+    // In canonical terms, it would be another place.
+    expect(error).not.toHaveProperty('param');
+    expect(error.kind).toBe(kind);
+    expect(encodeErrorBody(error)).toMatchObject({ error: blamed });
+    const params = serverCodecs.map((codec) =>
+      JSON.stringify(codec.encodeError(error, { requestId: 'r' }).body).includes('messages[1]'),
+    );
+    expect(params.filter(Boolean)).toHaveLength(1);
   });
 
   test('a code never stands in the place of one of the gateway’s own', () => {

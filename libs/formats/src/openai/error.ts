@@ -64,13 +64,16 @@ const detailCodes: Readonly<Record<ErrorDetail, string | undefined>> = {
   'worker-lost': undefined,
 };
 
-/** The error object, the same in a body and in mid-stream. A server's own code stands where ours says nothing. */
+/**
+ * The error object, the same in a body and in mid-stream. A server's own code, and what it blames, stand where ours say
+ * nothing.
+ */
 export function encodeErrorBody(error: ErrorInfo): Json {
   const { type, code: ofKind } = words[error.kind];
-  const code = (error.detail && detailCodes[error.detail]) ?? ofKind ?? extensionsOf(error, FORMAT)?.code;
-  return {
-    error: { message: sayTooLong(error, tooLong), type, param: error.param ?? null, code: code ?? null },
-  };
+  const told = extensionsOf(error, FORMAT);
+  const code = (error.detail && detailCodes[error.detail]) ?? ofKind ?? told?.code ?? null;
+  const param = error.param ?? told?.param ?? null;
+  return { error: { message: sayTooLong(error, tooLong), type, param, code } };
 }
 
 /**
@@ -193,13 +196,14 @@ function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInf
   if (kind === 'permission-denied' && saysFlaggedContent(found.message ?? '')) return flagged;
   if (secretive.has(kind)) return { kind, message: 'the upstream refused its credential' };
   const message = (found.message || text).slice(0, longestMessage);
-  const detail = { kind, message, ...(found.param !== undefined && { param: found.param }) };
+  const { code, param } = found;
+  const blamed = param === undefined ? {} : { param };
+  const detail = { kind, message, ...extend(FORMAT, blamed) };
   if (found.code === 'context_length_exceeded' || (mayBeTooLong.has(kind) && saysTooLong(message))) {
     return { ...detail, kind: 'invalid-request', detail: 'context-length-exceeded' };
   }
   if (isFilter(found.code) || isFilter(found.type)) return { ...detail, detail: 'content-filtered' };
   if (found.code === 'model_not_found') return { ...detail, kind: 'not-found', detail: 'model-not-found' };
-  const { code } = found;
-  const own = code !== undefined && isWord.test(code) ? { code } : {};
+  const own = code !== undefined && isWord.test(code) ? { ...blamed, code } : blamed;
   return { ...markOverload(detail, code, found.type, message), ...extend(FORMAT, own) };
 }

@@ -637,7 +637,11 @@ describe('an error', () => {
   test.each<[string, unknown, object]>([
     ['plain text', 'busy', { message: 'busy' }],
     ['a text for an error', { error: 'busy' }, { message: 'busy' }],
-    ['a bare object', { message: 'busy', param: 'model' }, { message: 'busy', param: 'model' }],
+    [
+      'a bare object',
+      { message: 'busy', param: 'model' },
+      { message: 'busy', extensions: { openai: { param: 'model' } } },
+    ],
     ['a detail', { detail: 'busy' }, { message: 'busy' }],
     ['a number for an error', { error: 7 }, { message: 'the upstream answered with status 400' }],
     ['odd fields', { error: { message: 7, param: 7, type: 7, code: {} } }, {}],
@@ -646,7 +650,7 @@ describe('an error', () => {
   ])('in the shape of %s is read', (_name, body, wanted) => {
     const error = decodeError(400, {}, body);
     expect(error).toMatchObject({ kind: 'invalid-request', ...wanted });
-    if (!('param' in wanted)) expect(error).not.toHaveProperty('param');
+    if (!('extensions' in wanted)) expect(error).not.toHaveProperty('extensions');
   });
 
   test('in band is recognised by its shape', () => {
