@@ -7,6 +7,7 @@ export {
   saysLimitReached,
   saysLimitTooLarge,
   saysTooStrict,
+  shortened,
 } from './failures/upstream-words.ts';
 export { isForeign } from './foreign-client.ts';
 export { valueLimit } from './json/text-values.ts';

@@ -496,10 +496,17 @@ describe('a failure of an upstream', () => {
     expect((await failureOf(engine)).message).toBe(
       'the limit of 9 tokens (org: [account], model: m), of your organization ([account])',
     );
-    // Messages are cut at 500 characters, here inside of the key.
-    answerWith(400, body(`${'x'.repeat(490)}${credential}`));
-    expect((await failureOf(engine)).message).toBe(`${'x'.repeat(490)}[credentia`);
   });
+
+  it.each(['openai', 'anthropic', 'gemini'] as const)(
+    'reveals no key inside of which the words of a server of %s are cut',
+    async (dialect) => {
+      const key = 'operator-0123456789';
+      const engine = createEngine({ dialect, credential: key });
+      answerWith(400, body(`${'x'.repeat(490)}${key}`));
+      expect((await failureOf(engine)).message).toBe(`${'x'.repeat(490)}[credentia`);
+    },
+  );
 
   it.each(['x', 'none', 'EMPTY'])(
     'keeps its words if the credential %j is no real one',

@@ -9,6 +9,13 @@ function failure(kind: ErrorKind, extensions: ErrorInfo['extensions'] = told): E
   return { kind, message: 'no', extensions };
 }
 
+it('a message that the mark of a key makes too long is cut, but not within a character', () => {
+  const faces = '😀'.repeat(250);
+  const { message } = presentFailure({ kind: 'invalid-request', message: `9${secret}${faces}` }, [secret]);
+  expect(message).toHaveLength(500);
+  expect(message.isWellFormed()).toBe(true);
+});
+
 describe('what a server told programs', () => {
   it.each(['invalid-request', 'too-large', 'rate-limited', 'saturated', 'unavailable'] as const)(
     'stays with %s, of which the client hears',

@@ -1,9 +1,9 @@
 import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
+import { shortened } from '@sluice/formats';
 import type { Failure, ResponseHead } from '@sluice/http';
 import type { FailureFacts } from '../engine.ts';
 import { withoutSecrets } from './secrets.ts';
 
-const maxMessageLength = 500;
 /** In characters of JSON. */
 const maxExtensionsLength = 2000;
 const maxIdLength = 128;
@@ -49,7 +49,7 @@ const presentations: Readonly<Record<ErrorKind, (info: ErrorInfo) => ErrorInfo>>
  */
 export function presentFailure(info: ErrorInfo, secrets: readonly string[]): ErrorInfo {
   const { extensions, ...presented } = presentations[info.kind](info);
-  const message = withoutSecrets(presented.message, secrets).slice(0, maxMessageLength);
+  const message = shortened(withoutSecrets(presented.message, secrets));
   const isShown = extensions !== undefined && isPresentable(JSON.stringify(extensions), secrets);
   return { ...presented, message, ...(isShown && { extensions }) };
 }

@@ -14,10 +14,10 @@ import { unreadable } from '../failures/unreadable.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../failures/upstream-status.ts';
 import {
   isOutOfMoney,
-  longestMessage,
   saysRefusedFeature,
   saysRefusedMedia,
   saysTooLong,
+  shortened,
 } from '../failures/upstream-words.ts';
 import { objectOf } from '../json/json-object.ts';
 import { sseEvent } from '../sse.ts';
@@ -135,7 +135,7 @@ function describe({ type, message, details }: WireError, fallback: ErrorKind, si
   const known = type !== undefined && Object.hasOwn(kindOf, type) ? kindOf[type] : undefined;
   const general = known === undefined || isVaguer(known, fallback) ? fallback : known;
   const kind = kindOfErrorCode(details?.error_code) ?? general;
-  const text = message ? message.slice(0, longestMessage) : silence;
+  const text = message ? shortened(message) : silence;
   if ((kind === 'invalid-request' || kind === 'too-large') && saysTooLong(text)) {
     return { kind: 'invalid-request', message: text, detail: 'context-length-exceeded' };
   }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { formats } from '../registry.ts';
 import {
   isOutOfMoney,
   largestLimit,
@@ -113,3 +114,14 @@ test.each<[value: unknown, sentence: string | undefined]>([
 ])('the sentence of %j is %s', (value, sentence) => {
   expect(readSentence(value)).toBe(sentence);
 });
+
+test.each(formats.map(({ client }) => client))(
+  'a server of $format is quoted up to 500 characters, without the half of one',
+  ({ decodeError }) => {
+    const said = (message: string) => decodeError(400, {}, { error: { message } }).message;
+    const face = '😀';
+    expect(said(face.repeat(400))).toBe(face.repeat(250));
+    expect(said(`x${face.repeat(400)}`)).toBe(`x${face.repeat(249)}\ufffd`);
+    expect(said(`no ${face[0]}`)).toBe('no \ufffd');
+  },
+);

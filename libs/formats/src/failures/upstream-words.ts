@@ -1,7 +1,14 @@
 import { type ErrorKind, isJsonObject } from '@sluice/canonical';
 
-/** As much of a server's words as is read: some quote the whole request. */
-export const longestMessage = 500;
+const longestMessage = 500;
+
+/**
+ * As much of a server's words as is shown, since some quote the whole request. Nothing follows the cut: the beginning of
+ * a key is recognized by its place at the end.
+ */
+export function shortened(message: string): string {
+  return message.slice(0, longestMessage).toWellFormed();
+}
 
 /** How servers say that the prompt, or the prompt plus the limit, exceeds the context. Few have a code for it. */
 const tooLong = new RegExp(

@@ -10,7 +10,7 @@ import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { readErrorObject } from '../failures/error-object.ts';
 import { sayTooLong, type TooLong } from '../failures/too-long.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../failures/upstream-status.ts';
-import { longestMessage, saysRefusedKey, saysRefusedPlace, saysTooLong } from '../failures/upstream-words.ts';
+import { saysRefusedKey, saysRefusedPlace, saysTooLong, shortened } from '../failures/upstream-words.ts';
 import { retryAfterSeconds, retryHeaders, statusOf } from '../status.ts';
 
 const rpc = 'type.googleapis.com/google.rpc';
@@ -129,8 +129,7 @@ export function decodeStreamError(body: Json): ErrorInfo {
 
 /** An upstream's own words, shortened and without the API key that some of them quote. */
 function shown(message: string): string {
-  const clean = message.replace(/AIza[\w-]+|sk-[\w-]+|(?<=api_key:)[^\s'"]+/g, '[key]');
-  return clean.length > longestMessage ? `${clean.slice(0, longestMessage - 1)}…` : clean;
+  return shortened(message.replace(/AIza[\w-]+|sk-[\w-]+|(?<=api_key:)[^\s'"]+/g, '[key]'));
 }
 
 function detailOf(kind: ErrorKind, message: string): ErrorDetail | undefined {

@@ -509,7 +509,7 @@ describe('an error', () => {
     expect(shown('the key sk-ab_c-9 is bad')).toBe('the key [key] is bad');
     expect(shown("Consumer 'api_key:x.y' is bad")).toBe("Consumer 'api_key:[key]' is bad");
     expect(shown('x'.repeat(500))).toBe('x'.repeat(500));
-    expect(shown('x'.repeat(501))).toBe(`${'x'.repeat(499)}…`);
+    expect(shown('x'.repeat(501))).toBe('x'.repeat(500));
     expect(shown('')).toBe('the upstream answered with status 400');
   });
 

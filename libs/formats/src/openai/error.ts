@@ -14,13 +14,13 @@ import { unreadable } from '../failures/unreadable.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../failures/upstream-status.ts';
 import {
   isOutOfMoney,
-  longestMessage,
   saysFlaggedContent,
   saysRefusedFeature,
   saysRefusedKey,
   saysRefusedMedia,
   saysRefusedPlace,
   saysTooLong,
+  shortened,
 } from '../failures/upstream-words.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { readStatusInBody } from './status-in-body.ts';
@@ -195,7 +195,7 @@ function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInf
   const kind = kindOf(found, fallback);
   if (kind === 'permission-denied' && saysFlaggedContent(found.message ?? '')) return flagged;
   if (secretive.has(kind)) return { kind, message: 'the upstream refused its credential' };
-  const message = (found.message || text).slice(0, longestMessage);
+  const message = shortened(found.message || text);
   const { code, param } = found;
   const blamed = param === undefined ? {} : { param };
   const detail = { kind, message, ...extend(FORMAT, blamed) };
