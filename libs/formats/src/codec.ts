@@ -44,7 +44,8 @@ export interface ServerCodec {
    *   now: epoch milliseconds
    */
   encodeRates(rates: readonly RateState[], now: number): Record<string, string>;
-  encodeTokenCount(inputTokens: number, call: ClientCall): Json;
+  /** Absent if no call of the format wants its tokens counted. */
+  encodeTokenCount?(inputTokens: number, call: ClientCall): Json;
   encodeModel(model: PublicModel): Json;
   /** Throws `invalid-request` if the paging query makes no sense. */
   encodeModelList(models: readonly PublicModel[], query: Query): Json;

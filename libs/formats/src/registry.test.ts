@@ -54,6 +54,11 @@ test.each([
   expect(serverCodecs.find((codec) => codec.format === format)?.countsTokens(path)).toBe(counts);
 });
 
+test.each(serverCodecs)('$format can tell a count of tokens if a call can ask it for one', (codec) => {
+  const canAsk = codec.routes.some((route) => codec.countsTokens(route.replace('*', 'm:countTokens')));
+  expect(codec.encodeTokenCount !== undefined).toBe(canAsk);
+});
+
 test.each([
   ['/v1beta/models/org/name:v1:generateContent', true],
   ['/v1/models/m:countTokens', true],

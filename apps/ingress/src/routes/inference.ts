@@ -115,7 +115,7 @@ async function answerCall(
   exchange.model = model.id;
   exchange.isStream = call.stream;
   exchange.choices = call.choices;
-  if (operation === 'count-tokens') {
+  if (operation === 'count-tokens' && codec.encodeTokenCount) {
     const count = codec.encodeTokenCount(estimateInputTokens(request), call);
     writeJson(response, 200, replyHeaders(exchange, services), count);
     return;

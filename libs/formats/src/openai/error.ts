@@ -95,7 +95,6 @@ for (const [kind, { code }] of Object.entries(words)) {
   // Safe to cast: the keys of a Record over ErrorKind are error kinds.
   if (code !== null) kindOfCode.set(code, kind as ErrorKind);
 }
-kindOfCode.set('insufficient_quota', 'budget-exhausted');
 
 const kindOfType = new Map<string, ErrorKind>([
   ['invalid_request_error', 'invalid-request'],

@@ -30,7 +30,6 @@ const server: ServerCodec = {
   createStreamEncoder: (call) => new ChatStreamEncoder(call),
   encodeError,
   encodeRates,
-  encodeTokenCount: (inputTokens) => ({ object: 'token_count', prompt_tokens: inputTokens }),
   encodeModel,
   encodeModelList,
 };

@@ -144,7 +144,7 @@ export class ChatStreamEncoder implements StreamEncoder {
    * be most of the stream.
    */
   private open(event: StartEvent): string {
-    const { id, object, created, model, choices, usage, ...kept } = extensionsOf(event, FORMAT) ?? {};
+    const kept = extensionsOf(event, FORMAT) ?? {};
     const plain = Object.entries(kept).filter(([, value]) => typeof value !== 'object');
     this.body = {
       id: `chatcmpl-${event.id}`,
