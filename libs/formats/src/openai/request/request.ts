@@ -11,7 +11,7 @@ import {
 import type { z } from 'zod';
 import { allowedNames } from '../../calls/allowed-tools.ts';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../../codec.ts';
-import { effortNamed } from '../../efforts.ts';
+import { effortNamed, effortOf } from '../../efforts.ts';
 import { refuseEmptyAnswer } from '../../failures/empty-answer.ts';
 import { keptBeside, keptFields } from '../../json/kept-fields.ts';
 import { readerOf } from '../../reader.ts';
@@ -212,7 +212,5 @@ function encodeSampling(sampling: Sampling, model: string): JsonObject {
 /** The dialect knows efforts only: a budget of tokens becomes the effort that spends about as much. */
 function encodeEffort({ effort, budgetTokens }: Reasoning): ReasoningEffort | undefined {
   if (effort !== undefined || budgetTokens === undefined || budgetTokens < 0) return effort;
-  if (budgetTokens === 0) return 'none';
-  if (budgetTokens <= 4096) return 'low';
-  return budgetTokens <= 16_384 ? 'medium' : 'high';
+  return budgetTokens === 0 ? 'none' : effortOf(budgetTokens);
 }
