@@ -4,19 +4,21 @@ export * from './memory/heap-limit.ts';
 export * from './memory/transient-collections.ts';
 export * from './memory/young-generation.ts';
 export type { DurationSeries } from './metrics/duration-histogram.ts';
-export { beginAtZero, createRegistry, renderMetrics } from './metrics/metric-set.ts';
 export {
   type AttemptReason,
-  createIngressMetrics,
-  createWorkerMetrics,
   type DroppedFrameReason,
-  describeMetrics,
-  type IngressMetrics,
   type MediaFetchOutcome,
-  type MetricDescription,
   type Outcome,
   outcomes,
   type ResendReason,
+} from './metrics/labels.ts';
+export { beginAtZero, createRegistry, renderMetrics } from './metrics/metric-set.ts';
+export {
+  createIngressMetrics,
+  createWorkerMetrics,
+  describeMetrics,
+  type IngressMetrics,
+  type MetricDescription,
   type WorkerMetrics,
 } from './metrics/metrics.ts';
 export * from './process/background-threads.ts';

@@ -1,7 +1,8 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
+import { outcomes } from './labels.ts';
 import { beginAtZero, renderMetrics } from './metric-set.ts';
-import { createIngressMetrics, createWorkerMetrics, describeMetrics, outcomes } from './metrics.ts';
+import { createIngressMetrics, createWorkerMetrics, describeMetrics } from './metrics.ts';
 
 async function samples(registry: Registry): Promise<Map<string, number>> {
   const { body } = await renderMetrics(registry);
