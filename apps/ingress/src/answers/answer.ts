@@ -84,8 +84,8 @@ export class Answer {
   }
 
   /**
-   * Begins the answer: at once, or for a large prompt when it is its turn. Throws if the prompt is too large; rejects with
-   * the refusal, or `unavailable`.
+   * Begins the answer: at once, or for a large prompt when it is its turn. Throws if the prompt is too large; rejects
+   * with the refusal, or `unavailable`.
    */
   begin(): Promise<void> {
     const bytes = this.promptBytes();

@@ -22,6 +22,17 @@ async function read(): Promise<string> {
   return text;
 }
 
+/** A client that reads nothing yet, and the response to write to. */
+async function askWithoutReading() {
+  const answered = new Promise<ResponseWriter>((resolve) => {
+    answer = resolve;
+  });
+  const socket = connect(server.port, '127.0.0.1');
+  socket.pause();
+  socket.write(plainRequest);
+  return { socket, response: await answered };
+}
+
 describe.each(ways)('BodyWriter, over %s', (way) => {
   beforeEach(async () => {
     server = await openTestServer(way, (response) => answer(response));
@@ -53,13 +64,7 @@ describe.each(ways)('BodyWriter, over %s', (way) => {
 
   it('tells when a client stops reading, and when it reads again', async () => {
     const told: string[] = [];
-    const answered = new Promise<ResponseWriter>((resolve) => {
-      answer = resolve;
-    });
-    const socket = connect(server.port, '127.0.0.1');
-    socket.pause();
-    socket.write(plainRequest);
-    const response = await answered;
+    const { socket, response } = await askWithoutReading();
     const drained = new Promise<void>((resolve) => response.on('drain', resolve));
     response.on('drain', () => told.push('drain'));
     response.writeHead(200, {});
@@ -73,13 +78,7 @@ describe.each(ways)('BodyWriter, over %s', (way) => {
   });
 
   it('counts what waits for a client in bytes, whatever its letters', async () => {
-    const answered = new Promise<ResponseWriter>((resolve) => {
-      answer = resolve;
-    });
-    const socket = connect(server.port, '127.0.0.1');
-    socket.pause();
-    socket.write(plainRequest);
-    const response = await answered;
+    const { socket, response } = await askWithoutReading();
     response.writeHead(200, {});
     const body = new BodyWriter(response);
     while (response.writableLength === 0) body.write('x'.repeat(4_000));

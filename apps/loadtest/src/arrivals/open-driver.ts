@@ -76,8 +76,8 @@ export class OpenDriver implements LoadDriver {
   }
 
   /**
-   * Goes on to the next arrival and returns whether there is one. Every process draws the same arrivals and takes its own
-   * of them, so the whole is one exact process.
+   * Goes on to the next arrival and returns whether there is one. Every process draws the same arrivals and takes its
+   * own of them, so the whole is one exact process.
    */
   private advance(): boolean {
     const { share, startAt } = this.options;

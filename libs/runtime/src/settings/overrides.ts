@@ -16,7 +16,8 @@ type Group = Record<string, unknown>;
  * Applies overrides such as `SLUICE_SET__POOLS__SIM__BACKEND__SLOTS=8` to settings from a file. `__` separates the
  * segments of the path. A segment means the existing name that it equals but for case and punctuation (`WAIT_BUDGET_MS`
  * is `waitBudgetMs`), else one of `spellings`, else itself. Values are JSON, or else text; an empty one counts as
- * absent, as in `parseEnvironment`. The given settings are not changed. Throws `ConfigError` with every override that leads nowhere.
+ * absent, as in `parseEnvironment`. The given settings are not changed. Throws `ConfigError` with every override that
+ * leads nowhere.
  */
 export function applyOverrides(
   settings: unknown,
