@@ -84,12 +84,12 @@ export const engines: Row = {
     {
       title: 'Published bytes, and jobs',
       description:
-        'Bytes through Redis, bytes kept until ingresses acknowledge them, and the jobs of the worker that holds ' +
-        'the most: at a fifth of its heap it takes no more.',
+        'Bytes through Redis, characters kept until ingresses acknowledge them (most take a byte), and the jobs of the ' +
+        'worker that holds the most: at a fifth of its heap it takes no more.',
       unit: 'bytes',
       queries: [
         { expression: total('sluice_published_bytes_total'), legend: 'published per second' },
-        { expression: 'sum(sluice_kept_frames_bytes)', legend: 'kept' },
+        { expression: 'sum(sluice_kept_frames_characters)', legend: 'kept' },
         { expression: 'max(sluice_job_bytes)', legend: 'jobs of one worker' },
       ],
     },

@@ -10,7 +10,7 @@ const restingGauges = [
   'sluice_requests_in_flight',
   'sluice_queue_depth',
   'sluice_slots_busy',
-  'sluice_kept_frames_bytes',
+  'sluice_kept_frames_characters',
 ];
 /** Within this time, frames kept for a dead ingress and leases of dead processes are gone. */
 const restLimitMs = 75_000;

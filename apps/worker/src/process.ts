@@ -167,7 +167,7 @@ function openPublisher(
       );
     },
   });
-  metrics.keptFrameBytes.readFrom(() => publisher.keptCharacters);
+  metrics.keptFrameCharacters.readFrom(() => publisher.keptCharacters);
   publisher.start();
   lifecycle.onDrain('replies', () => publisher.close());
   return publisher;

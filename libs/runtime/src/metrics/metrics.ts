@@ -166,8 +166,8 @@ const workerDefinitions = {
   publishedBatches: counter('sluice_published_batches_total', 'Frame batches published', {}),
   publishedFrames: counter('sluice_published_frames_total', 'Frames published', {}),
   publishedBytes: counter('sluice_published_bytes_total', 'Bytes of the messages published', {}),
-  keptFrameBytes: gauge(
-    'sluice_kept_frames_bytes',
+  keptFrameCharacters: gauge(
+    'sluice_kept_frames_characters',
     'Characters of frames kept until they are acknowledged; each takes a byte, or two in a frame with any past Latin 1',
     {},
   ),
