@@ -10,36 +10,14 @@ import {
 } from '@sluice/canonical';
 import { encodeCallId } from '../../calls/call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../../codec.ts';
-import { objectOf } from '../../json/json-object.ts';
 import { ownFields, ownNested } from '../foreign.ts';
 import { isCallItem } from '../request/messages.ts';
 import { FORMAT } from '../wire.ts';
 import { finishWord } from './finish.ts';
+import { finishFields } from './finish-fields.ts';
 import { takeSealed } from './reasoning-details.ts';
 import { ChatStreamDecoder } from './stream-decode.ts';
 import { encodeUsage } from './usage.ts';
-
-/**
- * What a finish event keeps for this dialect: unknown fields of the message, of the choice and of the body, and log
- * probabilities of tokens that are no text.
- */
-export interface FinishFields {
-  message: JsonObject;
-  choice: JsonObject;
-  body: JsonObject;
-  logprobs: Json[];
-}
-
-/** Reads what `stream-decode.ts` filed on a finish event. */
-export function finishFields(finish: Generation['finish']): FinishFields {
-  const { message, choice, body, logprobs } = extensionsOf(finish, FORMAT) ?? {};
-  return {
-    message: objectOf(message),
-    choice: objectOf(choice),
-    body: objectOf(body),
-    logprobs: Array.isArray(logprobs) ? logprobs : [],
-  };
-}
 
 /** The single body, with one choice for each generation. */
 export function encodeResponse(generations: readonly Generation[], call: ClientCall): Json {

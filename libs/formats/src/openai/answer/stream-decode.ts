@@ -16,7 +16,14 @@ import { FORMAT } from '../wire.ts';
 import { AnswerBlocks } from './answer-blocks.ts';
 import { ChunkTemplate } from './chunk-template.ts';
 import { decodeFinishWord } from './finish.ts';
-import { addDetails, detailsField, sealedIn } from './reasoning-details.ts';
+import {
+  addToBody,
+  addToChoice,
+  addToMessage,
+  type FinishFields,
+  fileFinishFields,
+} from './finish-fields.ts';
+import { detailsField, sealedIn } from './reasoning-details.ts';
 import { decodeUsage } from './usage.ts';
 
 /** If a server's chunks never repeat (each has a random field), learning stops after this many attempts. */
@@ -55,10 +62,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   private word: string | undefined;
   private usage: Usage = {};
   private isOver = false;
-  private readonly message: JsonObject = {};
-  private readonly choice: JsonObject = {};
-  private readonly body: JsonObject = {};
-  private readonly logprobs: Json[] = [];
+  private readonly kept: FinishFields = { message: {}, choice: {}, body: {}, logprobs: [] };
   /** How this server writes thinking and text, once learned. */
   private readonly templates: { reasoning?: ChunkTemplate; text?: ChunkTemplate } = {};
   private lessons = 0;
@@ -87,10 +91,11 @@ export class ChatStreamDecoder implements StreamDecoder {
     } catch {
       return this.fail(unreadable('notJson'));
     }
-    const kept = this.logprobs.length;
+    const { logprobs } = this.kept;
+    const before = logprobs.length;
     const events = this.read(chunk);
     // A template would lose what a chunk adds besides its text.
-    if (this.logprobs.length === kept) this.learn(data, events);
+    if (logprobs.length === before) this.learn(data, events);
     return events;
   }
 
@@ -137,7 +142,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (event?.type !== 'text-delta' && event?.type !== 'reasoning-delta') return;
     if (event.type === 'text-delta' && event.logprobs) return;
     // A list goes on with every chunk, even if the chunks are alike.
-    if (Object.values(this.choice).some((value) => Array.isArray(value) && value.length > 0)) return;
+    if (Object.values(this.kept.choice).some((value) => Array.isArray(value) && value.length > 0)) return;
     const kind = event.type === 'text-delta' ? 'text' : 'reasoning';
     // There may be only one chunk of its kind, and learning costs as much as reading two: 3 µs.
     const isFirst = this.lastSaid !== kind;
@@ -155,8 +160,7 @@ export class ChatStreamDecoder implements StreamDecoder {
       const { isSingleCall: _wish, ...start } = this.context;
       return [{ type: 'start', ...start, ...extend(FORMAT, fields) }];
     }
-    for (const [name, value] of Object.entries(fields))
-      if (!isSame(known[name], value)) this.body[name] = value;
+    addToBody(this.kept.body, known, fields);
     return [];
   }
 
@@ -168,7 +172,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     const { delta, message, finish_reason, logprobs, usage } = wire;
     // Moonshot's place for the usage, and the only one if nobody asked for the other.
     if (isJsonObject(usage) && Object.keys(this.usage).length === 0) this.usage = decodeUsage(usage);
-    addToChoice(this.choice, keptBeside(wire, choiceFields));
+    addToChoice(this.kept.choice, keptBeside(wire, choiceFields));
     this.hasDeltas ||= isJsonObject(delta);
     // After deltas, a message repeats them all: MiniMax and routers end a stream so.
     const said = delta ?? (this.hasDeltas ? undefined : message);
@@ -190,7 +194,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (typeof text === 'string' && text !== '') events.push(...this.blocks.text(kind, text, logprobs));
     else if (Array.isArray(text)) for (const part of text) events.push(...this.readPart(part));
     else if (logprobs && place) events.push(...this.blocks.text(place, '', logprobs));
-    else for (const each of logprobs ?? []) this.logprobs.push(each);
+    else for (const each of logprobs ?? []) this.kept.logprobs.push(each);
     this.blocks.seal(sealedIn(delta[detailsField]));
     // Text Generation Inference before 3.1 sends a single call instead of a list.
     const calls = isJsonObject(tool_calls) ? [tool_calls] : tool_calls;
@@ -217,7 +221,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   /** Passes unknown fields on in a stream as they come, and merges them for the single body. */
   private readUnknown(fields: JsonObject): GenerationEvent[] {
     if (Object.keys(fields).length === 0) return [];
-    addUp(this.message, fields);
+    addToMessage(this.kept.message, fields);
     return [{ type: 'opaque', format: FORMAT, value: { delta: fields } }];
   }
 
@@ -231,20 +235,15 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.isOver = true;
     const waiting = this.blocks.end();
     const reason = this.blocks.reasonOf(decoded.reason);
-    const stop = this.choice.stop_reason ?? this.choice.matched_stop;
-    const kept: JsonObject = {
-      ...(Object.keys(this.message).length > 0 && { message: this.message }),
-      ...(Object.keys(this.choice).length > 0 && { choice: this.choice }),
-      ...(Object.keys(this.body).length > 0 && { body: this.body }),
-      ...(this.logprobs.length > 0 && { logprobs: this.logprobs }),
-    };
+    const { choice } = this.kept;
+    const stop = choice.stop_reason ?? choice.matched_stop;
     const finish: GenerationEvent = {
       type: 'finish',
       reason,
       ...(decoded.rawReason !== undefined && { rawReason: decoded.rawReason }),
       ...(reason === 'stop' && typeof stop === 'string' && { stopSequence: stop }),
       usage: this.usage,
-      ...extend(FORMAT, kept),
+      ...fileFinishFields(this.kept),
     };
     return [...waiting, finish];
   }
@@ -259,42 +258,8 @@ function textOf(part: Json): string {
   return isJsonObject(part) && typeof part.text === 'string' ? part.text : '';
 }
 
-/** Most servers repeat the fields of the body in every chunk. */
-function isSame(known: Json | undefined, value: Json): boolean {
-  return known === value || JSON.stringify(known) === JSON.stringify(value);
-}
-
 function readLogprobs(logprobs: Json | undefined): Json[] | undefined {
   if (!isJsonObject(logprobs)) return undefined;
   const list = Array.isArray(logprobs.content) ? logprobs.content : logprobs.refusal;
   return Array.isArray(list) && list.length > 0 ? list : undefined;
-}
-
-/** A later field of a choice replaces an earlier one, but lists go on: vLLM reports the ids of each chunk's tokens. */
-function addToChoice(choice: JsonObject, fields: JsonObject): void {
-  for (const [name, value] of Object.entries(fields)) {
-    const old = choice[name];
-    if (!Array.isArray(value)) choice[name] = value;
-    else if (Array.isArray(old)) for (const item of value) old.push(item);
-    // A copy, because it grows in place.
-    else choice[name] = [...value];
-  }
-}
-
-/**
- * The dialect's rule for deltas: text and lists are appended, objects are merged, anything else is replaced. The target
- * holds copies that grow in place: the events still need the original values, and rebuilding a list for each of 10,000
- * deltas blocked everybody for 6 s.
- */
-function addUp(target: JsonObject, fields: JsonObject): void {
-  for (const [name, value] of Object.entries(fields)) {
-    if (name === '__proto__') continue;
-    const old = target[name];
-    if (name === detailsField && Array.isArray(value)) target[name] = addDetails(old, value);
-    else if (typeof old === 'string' && typeof value === 'string' && name !== 'id')
-      target[name] = old + value;
-    else if (Array.isArray(old) && Array.isArray(value)) for (const item of value) old.push(item);
-    else if (isJsonObject(old) && isJsonObject(value)) addUp(old, value);
-    else target[name] = structuredClone(value);
-  }
 }

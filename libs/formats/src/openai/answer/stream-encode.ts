@@ -18,8 +18,9 @@ import { encodeErrorBody } from '../error.ts';
 import { ownFields, ownNested } from '../foreign.ts';
 import { isCallItem } from '../request/messages.ts';
 import { FORMAT } from '../wire.ts';
+import { finishFields } from './finish-fields.ts';
 import { takeSealed } from './reasoning-details.ts';
-import { encodeFinishReason, finishFields } from './response.ts';
+import { encodeFinishReason } from './response.ts';
 import { encodeUsage } from './usage.ts';
 
 const doneMessage = 'data: [DONE]\n\n';

@@ -1,0 +1,81 @@
+import {
+  type Extensible,
+  extend,
+  extensionsOf,
+  type FinishEvent,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from '@sluice/canonical';
+import { objectOf } from '../../json/json-object.ts';
+import { FORMAT } from '../wire.ts';
+import { addDetails, detailsField } from './reasoning-details.ts';
+
+/**
+ * What a finish event keeps for this dialect: unknown fields of the message, of the choice and of the body, and log
+ * probabilities of tokens that are no text.
+ */
+export interface FinishFields {
+  message: JsonObject;
+  choice: JsonObject;
+  body: JsonObject;
+  logprobs: Json[];
+}
+
+/** Reads what `fileFinishFields` filed. */
+export function finishFields(finish: FinishEvent): FinishFields {
+  const { message, choice, body, logprobs } = extensionsOf(finish, FORMAT) ?? {};
+  return {
+    message: objectOf(message),
+    choice: objectOf(choice),
+    body: objectOf(body),
+    logprobs: Array.isArray(logprobs) ? logprobs : [],
+  };
+}
+
+/** The extensions of a finish event that keeps these; without any, it has none. */
+export function fileFinishFields({ message, choice, body, logprobs }: FinishFields): Extensible {
+  return extend(FORMAT, {
+    ...(Object.keys(message).length > 0 && { message }),
+    ...(Object.keys(choice).length > 0 && { choice }),
+    ...(Object.keys(body).length > 0 && { body }),
+    ...(logprobs.length > 0 && { logprobs }),
+  });
+}
+
+/** Adds the fields of a body that differ from the first ones: most servers repeat them all in every chunk. */
+export function addToBody(body: JsonObject, first: JsonObject, fields: JsonObject): void {
+  for (const [name, value] of Object.entries(fields)) {
+    const known = first[name];
+    if (known !== value && JSON.stringify(known) !== JSON.stringify(value)) body[name] = value;
+  }
+}
+
+/** A later field of a choice replaces an earlier one, but lists go on: vLLM reports the ids of each chunk's tokens. */
+export function addToChoice(choice: JsonObject, fields: JsonObject): void {
+  for (const [name, value] of Object.entries(fields)) {
+    const old = choice[name];
+    if (!Array.isArray(value)) choice[name] = value;
+    else if (Array.isArray(old)) for (const item of value) old.push(item);
+    // A copy, because it grows in place.
+    else choice[name] = [...value];
+  }
+}
+
+/**
+ * The dialect's rule for deltas: text and lists are appended, objects are merged, anything else is replaced. The target
+ * holds copies that grow in place: the events still need the original values, and rebuilding a list for each of 10,000
+ * deltas blocked everybody for 6 s.
+ */
+export function addToMessage(message: JsonObject, fields: JsonObject): void {
+  for (const [name, value] of Object.entries(fields)) {
+    if (name === '__proto__') continue;
+    const old = message[name];
+    if (name === detailsField && Array.isArray(value)) message[name] = addDetails(old, value);
+    else if (typeof old === 'string' && typeof value === 'string' && name !== 'id')
+      message[name] = old + value;
+    else if (Array.isArray(old) && Array.isArray(value)) for (const item of value) old.push(item);
+    else if (isJsonObject(old) && isJsonObject(value)) addToMessage(old, value);
+    else message[name] = structuredClone(value);
+  }
+}
