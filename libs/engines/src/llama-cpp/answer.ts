@@ -65,7 +65,10 @@ export class Answer {
     this.endCall(JSON.stringify(args));
   }
 
-  /** Emits what was held back. A call that was cut off ends with what it has, or it would look like one without arguments. */
+  /**
+   * Emits what was held back. A call that was cut off ends with what it has, or it would look like one without
+   * arguments.
+   */
   close(): void {
     this.flush();
     if (this.kind === 'call') this.endCall(this.call.args);

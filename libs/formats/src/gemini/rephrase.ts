@@ -28,9 +28,9 @@ const refusesInstruction = /\bdeveloper instruction is not enabled\b/i;
  * The body changed to suit a server that refused it with these words: without the ids of calls, which a client of this
  * format may have got from us or from another server. For a client of another format (`isForeign`), which cannot know
  * what the model behind a name accepts: without penalties, with the next level of thinking or with one instead of a
- * budget, without a word about thinking, with JSON asked for in words, or with the system instruction at the head of the
- * conversation. Absent when the refusal is about none of these, or the body does not have what it is about: a refusal is remembered
- * for every later request.
+ * budget, without a word about thinking, with JSON asked for in words, or with the system instruction at the head of
+ * the conversation. Absent when the refusal is about none of these, or the body does not have what it is about: a
+ * refusal is remembered for every later request.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
   if (refusesIds.test(refusal)) return withoutCallIds(body);

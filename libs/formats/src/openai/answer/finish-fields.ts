@@ -67,15 +67,15 @@ export function addToChoice(choice: JsonObject, fields: JsonObject): void {
  * holds copies that grow in place: the events still need the original values, and rebuilding a list for each of 10,000
  * deltas blocked everybody for 6 s.
  */
-export function addToMessage(message: JsonObject, fields: JsonObject): void {
+export function addToMessage(target: JsonObject, fields: JsonObject): void {
   for (const [name, value] of Object.entries(fields)) {
     if (name === '__proto__') continue;
-    const old = message[name];
-    if (name === detailsField && Array.isArray(value)) message[name] = addDetails(old, value);
+    const old = target[name];
+    if (name === detailsField && Array.isArray(value)) target[name] = addDetails(old, value);
     else if (typeof old === 'string' && typeof value === 'string' && name !== 'id')
-      message[name] = old + value;
+      target[name] = old + value;
     else if (Array.isArray(old) && Array.isArray(value)) for (const item of value) old.push(item);
     else if (isJsonObject(old) && isJsonObject(value)) addToMessage(old, value);
-    else message[name] = structuredClone(value);
+    else target[name] = structuredClone(value);
   }
 }
