@@ -2,8 +2,10 @@ import { resolve } from 'node:path';
 import { inspect, parseArgs } from 'node:util';
 import { positiveNumber, readCommandLine, wholeNumber } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
+import { repository } from '../support/repository.ts';
+import { openWorktree, type Worktree, WorktreeError } from '../support/worktree.ts';
 import { Account } from './bench-run.ts';
-import { type Gateway, repository, startGateway } from './contenders/gateway.ts';
+import { type Gateway, startGateway } from './contenders/gateway.ts';
 import { startUpstream } from './contenders/upstream.ts';
 import { measureMicro } from './micro-process.ts';
 import { type MeasureName, type Measures, median } from './results/measures.ts';
@@ -12,7 +14,6 @@ import { inTurn } from './results/turns.ts';
 import { warmUp } from './scenario.ts';
 import { measurePaced, oneStream } from './scenarios/first-token.ts';
 import { measureRequests, measureRush } from './scenarios/throughput.ts';
-import { openWorktree, type Worktree, WorktreeError } from './worktree.ts';
 
 /** A figure of whole gateways by which two commits are compared. */
 interface Comparison {

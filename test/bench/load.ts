@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { openTemporaryFolder } from '../support/temporary-folder.ts';
 import type { Contender } from './contenders/contender.ts';
 import { loadtest } from './contenders/upstream.ts';
 import { killWithUs } from './machine/kill-with-us.ts';
@@ -15,7 +16,6 @@ import {
   type Role,
   readCpu,
 } from './machine/processes.ts';
-import { openTemporaryFolder } from './machine/temporary-folder.ts';
 
 /** One run of the load test, by its own flags. */
 export interface LoadPlan {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { knownNames, readCommandLine } from '../support/command-line.ts';
-import { repository } from './contenders/gateway.ts';
+import { repository } from '../support/repository.ts';
 import { admissions } from './micro/admission.ts';
 import { machine, relay } from './micro/answers.ts';
 import { chunks, decoder, encoders } from './micro/codecs.ts';

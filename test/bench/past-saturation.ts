@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { openTemporaryFolder } from '../support/temporary-folder.ts';
 import type { Contender } from './contenders/contender.ts';
 import { type RedisWay, startGateway } from './contenders/gateway.ts';
 import { startUpstream } from './contenders/upstream.ts';
 import { clientFindings, type LoadResult, runLoadtest } from './load.ts';
-import { openTemporaryFolder } from './machine/temporary-folder.ts';
 
 export interface PastSaturationOptions {
   quick: boolean;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { repository } from './contenders/gateway.ts';
+import { repository } from '../support/repository.ts';
 
 const patches = ['ablation', 'slow-downs'].flatMap((folder) =>
   readdirSync(new URL(`./${folder}/`, import.meta.url)).map((file) => `test/bench/${folder}/${file}`),

@@ -5,13 +5,14 @@ import { parseArgs } from 'node:util';
 import { until } from '@sluice/testing';
 import { knownNames, positiveNumber, readCommandLine, wholeNumber } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
+import { repository } from '../support/repository.ts';
+import { openTemporaryFolder } from '../support/temporary-folder.ts';
 import type { Contender } from './contenders/contender.ts';
-import { type Gateway, repository, startGateway } from './contenders/gateway.ts';
+import { type Gateway, startGateway } from './contenders/gateway.ts';
 import { models, pacedLifeMs } from './contenders/models.ts';
 import { startUpstream, type Upstream } from './contenders/upstream.ts';
 import { openIdleStreams } from './idle-streams.ts';
 import { type LoadOutcome, type LoadPlan, runLoad } from './load.ts';
-import { openTemporaryFolder } from './machine/temporary-folder.ts';
 import {
   allocationsFile,
   allocationsFolder,

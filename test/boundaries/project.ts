@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { repository } from '../support/repository.ts';
 
 /** One of our packages, as its manifest and the Nx graph show it. */
 export interface Project {
@@ -18,8 +18,6 @@ export interface Project {
   /** Names of all packages that its tests may import in addition. */
   readonly devDependencies: readonly string[];
 }
-
-export const repository = fileURLToPath(new URL('../../', import.meta.url));
 
 interface Graph {
   graph: {

@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import { join, posix, relative, sep } from 'node:path';
-import { type Project, repository } from './project.ts';
+import { repository } from '../support/repository.ts';
+import type { Project } from './project.ts';
 
 /** A source file of a project. */
 export interface Source {

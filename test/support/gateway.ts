@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Directory } from '@sluice/tenancy';
 import { startProcess, startRedis, type TestProcess, type TestRedis, until } from '@sluice/testing';
 import { openRedis } from '@sluice/transport';
+import { repository } from './repository.ts';
 import { servingIn } from './serving.ts';
 
 export interface GatewayOptions {
@@ -46,7 +46,6 @@ export interface Gateway {
 }
 
 const run = promisify(execFile);
-const repository = fileURLToPath(new URL('../../', import.meta.url));
 const keySecret = 'a secret of the tests, 32 letters';
 
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {

@@ -1,17 +1,15 @@
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startOwnRedis, until } from '@sluice/testing';
+import { repository } from '../../support/repository.ts';
+import { openTemporaryFolder } from '../../support/temporary-folder.ts';
 import type { Role } from '../machine/processes.ts';
-import { openTemporaryFolder } from '../machine/temporary-folder.ts';
 import type { AnotherOptions, Contender } from './contender.ts';
 import { models } from './models.ts';
 import { startProgram } from './program.ts';
 
-/** This checkout. */
-export const repository = fileURLToPath(new URL('../../../', import.meta.url));
 /** The only pool of a gateway under test. */
 export const pool = 'bench';
 

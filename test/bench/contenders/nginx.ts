@@ -4,10 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findFreePort } from '@sluice/testing';
+import { openTemporaryFolder } from '../../support/temporary-folder.ts';
 import { killWithUs } from '../machine/kill-with-us.ts';
 import { openFilesLimit } from '../machine/machine.ts';
 import { childrenOf } from '../machine/processes.ts';
-import { openTemporaryFolder } from '../machine/temporary-folder.ts';
 import type { Contender } from './contender.ts';
 
 const startLimitMs = 5_000;

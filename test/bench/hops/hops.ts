@@ -1,6 +1,7 @@
 import { startOwnRedis } from '@sluice/testing';
+import { repository } from '../../support/repository.ts';
 import type { Contender } from '../contenders/contender.ts';
-import { type RedisWay, repository } from '../contenders/gateway.ts';
+import type { RedisWay } from '../contenders/gateway.ts';
 import { startProgram } from '../contenders/program.ts';
 
 /**

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, realpath, symlink } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { openTemporaryFolder } from './machine/temporary-folder.ts';
+import { openTemporaryFolder } from './temporary-folder.ts';
 
 /** A checkout of another commit beside this one. */
 export interface Worktree {

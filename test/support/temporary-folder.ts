@@ -13,7 +13,7 @@ const open = new Set<string>();
 
 /** Makes an empty folder, which is removed when this process ends, however it does except by SIGKILL. */
 export function openTemporaryFolder(purpose: string): TemporaryFolder {
-  const path = mkdtempSync(join(realpathSync(tmpdir()), `sluice-bench-${purpose}-`));
+  const path = mkdtempSync(join(realpathSync(tmpdir()), `sluice-${purpose}-`));
   if (open.size === 0) process.on('exit', removeAll);
   open.add(path);
   return {
