@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { cp, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startProcess } from './process.ts';
 import { until } from './until.ts';
 
@@ -29,6 +32,14 @@ describe('startProcess', () => {
     const child = await startProcess(program);
     child.abandon();
     expect(await child.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('starts the program of another checkout there', async () => {
+    const checkout = await realpath(await mkdtemp(join(tmpdir(), 'sluice-checkout-')));
+    onTestFinished(() => rm(checkout, { recursive: true }));
+    await cp(program, join(checkout, 'other.mjs'));
+    await using child = await startProcess('other.mjs', { checkout });
+    await until(() => child.lines.includes(`runs in ${checkout}`), { what: 'where it runs' });
   });
 
   it('shows what a program wrote that ended too soon', async () => {

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -9,6 +10,8 @@ export interface StartProcessOptions {
   environment?: Readonly<Record<string, string>>;
   /** Arguments of the program. Default: none. */
   arguments?: readonly string[];
+  /** The root of the checkout whose program runs. Default: this one. */
+  checkout?: string;
   /** How long the program may take until it is ready. Default: 50,000, for a crowded machine. */
   readyLimitMs?: number;
 }
@@ -52,16 +55,17 @@ export interface TestProcess {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const repository = new URL('../../../', import.meta.url);
+const repository = fileURLToPath(new URL('../../../', import.meta.url));
 
 /**
- * Starts a program, given by its path from the repository's root such as `apps/worker/src/main.ts`, and resolves when
+ * Starts a program, given by its path from the checkout's root such as `apps/worker/src/main.ts`, and resolves when
  * it has sent `ready` over IPC. If it ends before or is not ready in time, rejects with the lines that it wrote.
  */
 export async function startProcess(entry: string, options: StartProcessOptions = {}): Promise<TestProcess> {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  const child = fork(fileURLToPath(new URL(entry, repository)), [...(options.arguments ?? [])], {
-    cwd: fileURLToPath(repository),
+  const { checkout = repository } = options;
+  const child = fork(join(checkout, entry), [...(options.arguments ?? [])], {
+    cwd: checkout,
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...options.environment },
     execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

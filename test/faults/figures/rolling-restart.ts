@@ -8,12 +8,13 @@ import { keepBusy, plainPlan } from './scenario.ts';
 
 /**
  * Restarts every process with SIGTERM, one after the other, under load. Clients go to an ingress that is ready, as a
- * load balancer would send them.
+ * load balancer would send them. Checkouts are as `InstallationOptions.checkouts`.
  */
-export async function measureRollingRestart(): Promise<Figure[]> {
+export async function measureRollingRestart(checkouts: readonly string[]): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
   const installation = await Installation.start({
-    ...{ ingresses: 2, workers: 2, tenants: 1, environment: { SLUICE_DRAIN_LIMIT_MS: '10000' } },
+    ...{ ingresses: 2, workers: 2, tenants: 1, checkouts },
+    environment: { SLUICE_DRAIN_LIMIT_MS: '10000' },
   });
   stack.defer(() => installation.stop());
   let restarting = -1;

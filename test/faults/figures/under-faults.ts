@@ -21,6 +21,8 @@ export interface FaultRunOptions {
   concurrency: number;
   /** Where the whole log is written as JSON; empty: nowhere. */
   logTo: string;
+  /** As `InstallationOptions.checkouts`. */
+  checkouts: readonly string[];
   print(line: string): void;
 }
 
@@ -75,7 +77,7 @@ export async function measureWorkerFaults(options: FaultRunOptions): Promise<Fig
 }
 
 async function runOnce(
-  { requests, faults, seed, concurrency, logTo, print }: FaultRunOptions,
+  { requests, faults, seed, concurrency, logTo, checkouts, print }: FaultRunOptions,
   kinds: readonly FaultKind[],
   shape: { ingresses: number; workers: number; lanes: number },
 ): Promise<{ log: RunLog; violations: Violation[] }> {
@@ -83,6 +85,7 @@ async function runOnce(
   await using stack = new AsyncDisposableStack();
   const installation = await Installation.start({
     ...shape,
+    checkouts,
     budget,
     redisArguments: isOnlyWorkers ? keepsNothing : keepsData,
   });

@@ -14,10 +14,13 @@ import { openStreams, plainPlan } from './scenario.ts';
 const streams = 30;
 const rounds = 5;
 
-/** Kills a worker process by SIGKILL in the middle of streams: measures how long until clients have the next token. */
-export async function measureWorkerKill(): Promise<Figure[]> {
+/**
+ * Kills a worker process by SIGKILL in the middle of streams: measures how long until clients have the next token.
+ * Checkouts are as `InstallationOptions.checkouts`.
+ */
+export async function measureWorkerKill(checkouts: readonly string[]): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
-  const installation = await Installation.start({ ingresses: 1, workers: 2, tenants: 1 });
+  const installation = await Installation.start({ ingresses: 1, workers: 2, tenants: 1, checkouts });
   stack.defer(() => installation.stop());
   const single = await measureKills(installation, rounds, async (worker) => {
     for (const pid of worker.workerPids()) process.kill(pid, 'SIGKILL');

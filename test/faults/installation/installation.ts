@@ -27,6 +27,11 @@ export interface InstallationOptions {
   /** More arguments for Redis. */
   redisArguments?: readonly string[];
   environment?: Readonly<Record<string, string>>;
+  /**
+   * Roots of the checkouts whose programs run. Each place takes them in turn and begins with that of its index, so that
+   * both roles run all of them and each process that goes is followed by another version. Default: this one.
+   */
+  checkouts?: readonly string[];
 }
 
 const keySecret = 'a secret of the fault tests, long enough';
@@ -121,7 +126,7 @@ export class Installation {
   }
 
   private async open(options: InstallationOptions): Promise<void> {
-    const { ingresses = 2, workers = 2, processes = 1, tenants = 50 } = options;
+    const { ingresses = 2, workers = 2, processes = 1, tenants = 50, checkouts = [] } = options;
     const settings = join(this.folder, 'sluice.json');
     await writeFile(settings, JSON.stringify(this.settings(options.slots ?? 128)));
     const environment = {
@@ -137,11 +142,15 @@ export class Installation {
     await this.mintKeys(tenants);
     const create = async (role: Role, index: number): Promise<Member> => {
       const proxy = await startFaultProxy(this.redis.port);
-      const launch = (): Promise<TestProcess> =>
-        startProcess(`apps/${role}/src/main.ts`, {
+      let launches = index;
+      const launch = (): Promise<TestProcess> => {
+        const checkout = checkouts[launches++ % checkouts.length];
+        return startProcess(`apps/${role}/src/main.ts`, {
           environment: { ...environment, SLUICE_REDIS_URL: `redis://127.0.0.1:${proxy.port}` },
+          ...(checkout !== undefined && { checkout }),
           readyLimitMs: 60_000,
         });
+      };
       return Member.start({ role, index, launch, redisProxy: proxy });
     };
     const [startedIngresses, startedWorkers] = await Promise.all([
