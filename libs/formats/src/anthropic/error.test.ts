@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { decodeInBandError } from './error.ts';
 import { anthropic } from './index.ts';
 
 const { client, server } = anthropic;
@@ -10,9 +11,12 @@ describe('an error body', () => {
     ['budget-exhausted', 402, 'billing_error'],
     ['permission-denied', 403, 'permission_error'],
     ['not-found', 404, 'not_found_error'],
+    ['method-not-allowed', 405, 'invalid_request_error'],
     ['too-large', 413, 'request_too_large'],
+    ['unsupported-media', 415, 'invalid_request_error'],
     ['rate-limited', 429, 'rate_limit_error'],
     ['saturated', 429, 'rate_limit_error'],
+    ['cancelled', 499, 'api_error'],
     ['internal', 500, 'api_error'],
     ['upstream-failed', 502, 'api_error'],
     ['unavailable', 503, 'api_error'],
@@ -190,6 +194,21 @@ describe('the answer of a server', () => {
     expect(body).toEqual({ type: 'error', error, request_id: 'r' });
     const ours = server.encodeError({ ...read, detail: 'thread-not-found' }, { requestId: 'r' });
     expect(ours.body).toMatchObject({ error: { details: { error_code: 'thread_not_found' } } });
+  });
+
+  test('in band has the kind of its code, if that is a status of a failure', () => {
+    const read = (code: number) => decodeInBandError({ error: { code, message: 'no' } })?.kind;
+    expect([399, 400, 429, 500].map(read)).toEqual([
+      'upstream-failed',
+      'invalid-request',
+      'rate-limited',
+      'upstream-failed',
+    ]);
+  });
+
+  test('in band may be a mere text, and is none without one', () => {
+    expect(decodeInBandError({ error: 'busy' })).toEqual({ kind: 'upstream-failed', message: 'busy' });
+    for (const error of ['', null, 7, []]) expect(decodeInBandError({ error })).toBeUndefined();
   });
 
   test('with endless words is shortened', () => {
