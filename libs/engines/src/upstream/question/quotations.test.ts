@@ -27,6 +27,23 @@ describe('a refusal without its quotations', () => {
     expect(withoutQuotations('top_k of "top" is refused', asking('top'))).toBe('top_k of "…" is refused');
   });
 
+  it('misses names and texts that stand in any JSON of a request, but keeps the words of schemas', () => {
+    const request: InferenceRequest = {
+      ...asking(''),
+      extensions: { openai: { top_k: [{ 'one two': 'three_four' }], verbosity: 'high' } },
+      tools: [
+        {
+          type: 'function',
+          name: 'f',
+          parameters: { properties: { five_six: { minLength: 1, default: 'b c' } } },
+        },
+      ],
+    };
+    const refusal = 'top_k: one two, three_four; verbosity "high"; five_six of minLength; b c';
+    const itsOwn = 'top_k: …, …; verbosity "high"; … of minLength; …';
+    expect(withoutQuotations(refusal, request)).toBe(itsOwn);
+  });
+
   // With a look for every time, this would not end within the time limit of a test.
   it('looks only once for a word that a conversation has a hundred thousand times', () => {
     const part = { type: 'text' as const, text: 'e' };

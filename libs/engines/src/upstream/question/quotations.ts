@@ -1,9 +1,13 @@
-import { assertNever, type InferenceRequest, type Message } from '@sluice/canonical';
+import type { InferenceRequest } from '@sluice/canonical';
+import { textsOf, valuesOf } from './client-texts.ts';
 
 /** So many characters in a row do not stand in a request and in its refusal by chance. */
 const quotedLength = 24;
 /** Of each longer piece, one whole block stands in it, wherever the blocks of its text begin. */
 const blockLength = quotedLength / 2;
+
+/** What a server has words of its own for, too: a value of an enumeration, a keyword of JSON Schema. */
+const plainWord = /^[a-z\d$-]*$/i;
 
 /**
  * What a server said of a request in its own words: without the texts, names and ids of the request that stand there
@@ -11,39 +15,12 @@ const blockLength = quotedLength / 2;
  */
 export function withoutQuotations(refusal: string, request: InferenceRequest): string {
   // Each only once: a conversation may say one word a hundred thousand times, and each takes a look at the refusal.
-  const words = [...new Set(wordsOf(request))];
+  const texts = new Set(textsOf(request));
+  for (const value of valuesOf(request)) if (!plainWord.test(value)) texts.add(value);
+  const words = [...texts];
   const whole = words.filter((word) => word !== '' && refusal.includes(word));
   const rest = whole.reduce((said, word) => withoutWord(said, word), refusal);
   return withoutPieces(rest, words);
-}
-
-function* wordsOf({ messages, tools = [], sampling, endUser = '' }: InferenceRequest): Generator<string> {
-  for (const { content } of messages) for (const part of content) yield* wordsOfPart(part);
-  for (const tool of tools) if (tool.type === 'function') yield* [tool.name, tool.description ?? ''];
-  yield* sampling.stopSequences ?? [];
-  yield endUser;
-}
-
-function* wordsOfPart(part: Message['content'][number]): Generator<string> {
-  switch (part.type) {
-    case 'text':
-    case 'reasoning':
-      return yield part.text;
-    case 'tool-call':
-      return yield* [part.id, part.name, part.arguments];
-    case 'tool-result':
-      yield* [part.toolCallId, part.toolName ?? ''];
-      for (const inner of part.content) yield* wordsOfPart(inner);
-      return;
-    case 'media':
-      yield part.filename ?? '';
-      if (part.source.type === 'url') yield part.source.url;
-      return;
-    case 'opaque':
-      return yield JSON.stringify(part.value);
-    default:
-      return assertNever(part);
-  }
 }
 
 /** Not where it is only a part of a longer word, as a short text may well be. */

@@ -261,6 +261,23 @@ describe('a refusal that quotes its caller', () => {
     expect(textOf(await runOf(asked, calls('toolu_2'), codingTool))).toBe('taken');
     expect(server.seen).toHaveLength(before + 1);
   });
+
+  it.each([
+    ['a text', 'unsupported: no system role not supported'],
+    ['a name', { 'unsupported: no system role not supported': 1 }],
+    ['a single word', 'stream_options_unknown'],
+  ])('in %s of a field that it does not take teaches nothing either', async (_what, topK) => {
+    // In the words of vLLM, which show the value of a field.
+    const asked = refusing('openai', ({ top_k: wrong }) => {
+      const message = `[{'loc': ('body', 'top_k'), 'msg': 'not a valid integer', 'input': ${JSON.stringify(wrong)}}]`;
+      return wrong === undefined ? undefined : { status: 400, message };
+    });
+    const odd = askFor('hi', { extensions: { openai: { top_k: topK } } });
+    expect(textOf(await runOf(asked, odd, { clientFormat: 'openai' }))).toBe('taken');
+    await runOf(asked, reminded, { clientFormat: 'openai' });
+    expect(server.seen.at(-1)?.body).toHaveProperty('stream_options');
+    expect(rolesOf(server.seen.at(-1)?.body)).toEqual(['system', 'user', 'system']);
+  });
 });
 
 it('a conversation that another server signed goes on without, and no other conversation does', async () => {
