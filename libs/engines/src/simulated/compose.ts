@@ -6,6 +6,7 @@ import {
   thinkingWish,
 } from '@sluice/canonical';
 import { type Directive, parseDirective } from './directive.ts';
+import { Effort } from './effort.ts';
 import { generateInstance } from './json-instance.ts';
 import { goOn } from './prefilled.ts';
 import { readPrompt } from './prompt.ts';
@@ -47,6 +48,7 @@ export function compose(request: InferenceRequest, pace: Pace): Script {
   const directive = parseDirective(prompt.text);
   const seed = directive?.seed ?? request.sampling.seed ?? seedOf(prompt.text);
   const tools = chooseTools(request, directive, prompt.endsWithToolResult);
+  const effort = new Effort();
   const passages: Passage[] = [
     reasoningPassage(request, directive, seed),
     ...(tools.length > 0
@@ -54,7 +56,7 @@ export function compose(request: InferenceRequest, pace: Pace): Script {
       : [answerPassage(request, directive, seed, prompt.endsWithToolResult)]),
     ...tools.map((tool, index): Passage => {
       const place = request.messages.length * 64 + index;
-      const instance = generateInstance(tool.parameters, seed + index);
+      const instance = generateInstance(tool.parameters, seed + index, effort);
       return { type: 'call', id: callId(seed, place), name: tool.name, ...pieces(jsonTokens(instance)) };
     }),
   ];

@@ -292,6 +292,17 @@ describe('the tools of the simulated model', () => {
     expect(JSON.stringify(content)).not.toContain('secret');
   });
 
+  it('may not be too large together', async () => {
+    const fields = Array.from({ length: 3_000 }, (_, index) => `f${index}`);
+    const properties = Object.fromEntries(fields.map((name) => [name, { type: 'integer' }]));
+    const parameters = { type: 'object', properties, required: fields };
+    const large = [{ type: 'function' as const, name: 'f', parameters }];
+    const [one] = await runToEnd(ask('[[sim tool=f]]', { tools: large }));
+    expect(one).toMatchObject({ type: 'start' });
+    const [many] = await runToEnd(ask(`[[sim tool=${'f,'.repeat(128)}]]`, { tools: large }));
+    expect(many).toMatchObject({ type: 'error', error: { kind: 'invalid-request' } });
+  });
+
   it('must be declared', async () => {
     const [event] = await runToEnd(ask('[[sim tool=unheard_of]]', { tools }));
     expect(event).toMatchObject({ type: 'error', error: { kind: 'invalid-request' } });

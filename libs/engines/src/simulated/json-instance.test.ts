@@ -22,6 +22,7 @@ function expectValid(schema: Json, seeds = 25): void {
 
 const text = { type: 'string' };
 const whole = { type: 'integer' };
+const many = (items: Json): Json => ({ type: 'array', items, minItems: 9_000 });
 
 const schemas: Readonly<Record<string, Json>> = {
   'an empty schema': {},
@@ -225,6 +226,24 @@ describe('an instance of a JSON schema', () => {
         allOf: Array.from({ length: 20_000 }, (_, index) => ({ properties: { [`p${index}`]: whole } })),
       },
       'has more parts than a stack holds': { allOf: Array.from({ length: 190_000 }, () => ({})) },
+      'wants many long texts of a pattern': many({ type: 'string', pattern: `^(?:${'a'.repeat(980)}){5}$` }),
+      'wants many texts of a pattern, of which none is short enough': many({
+        type: 'string',
+        pattern: `^(?:${'a'.repeat(980)}){5000}$`,
+        maxLength: 10,
+      }),
+      'wants many texts of classes that are long to read': many({
+        type: 'string',
+        pattern: `[^${'\\w'.repeat(490)}]`,
+      }),
+      'wants many long texts': many({ type: 'string', minLength: 20_000 }),
+      'has a long constant many times': many({ const: 'a'.repeat(100_000) }),
+      'has a long enumeration many times': many({
+        enum: Array.from({ length: 190_000 }, (_, index) => index),
+      }),
+      'has many branches many times': many({
+        anyOf: Array.from({ length: 100_000 }, () => ({ type: 'null' })),
+      }),
       'has bounds that cross': { type: 'integer', minimum: 5, maximum: 4 },
       'has an empty enumeration': { enum: [] },
       'has types that exclude each other': { allOf: [text, whole] },

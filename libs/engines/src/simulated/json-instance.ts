@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { listOf, typesOf } from '../json-schema/merge.ts';
+import { Effort } from './effort.ts';
 import { generateNumber } from './json-number.ts';
 import { allowsNull, lowest, SchemaResolver, unsatisfiable } from './json-resolve.ts';
 import { generateString } from './json-string.ts';
@@ -11,22 +12,26 @@ const leafDepth = 3;
 const maxDepth = 64;
 const maxNodes = 10_000;
 const uniqueAttempts = 50;
+/** In characters. */
+const costOfNode = 20;
 
 /**
  * A value that the JSON Schema allows; the same for the same seed. Follows the keywords that say what a value *is*, and
  * ignores those that only forbid (`not`, `propertyNames`, `dependentSchemas`). Throws `invalid-request` if there is no
- * finite instance, or none of bearable size.
+ * finite instance, or none of bearable size. Several instances for one request share their `effort`.
  */
-export function generateInstance(schema: Json, seed: number): Json {
-  return new InstanceGenerator(schema, seed).value(schema, 0);
+export function generateInstance(schema: Json, seed: number, effort = new Effort()): Json {
+  return new InstanceGenerator(schema, seed, effort).value(schema, 0);
 }
 
 class InstanceGenerator {
   private readonly resolver: SchemaResolver;
   private readonly random: Random;
+  private readonly effort: Effort;
   private nodes = 0;
 
-  constructor(root: Json, seed: number) {
+  constructor(root: Json, seed: number, effort: Effort) {
+    this.effort = effort;
     this.resolver = new SchemaResolver(root);
     this.random = new Random(seed);
   }
@@ -34,10 +39,11 @@ class InstanceGenerator {
   value(schema: Json, depth: number): Json {
     this.nodes += 1;
     if (this.nodes > maxNodes) throw unsatisfiable('every one is too large');
+    this.effort.spend(costOfNode);
     if (depth > maxDepth) throw unsatisfiable('every one is nested too deep');
     const flat = this.resolver.flatten(schema, (branches) => this.branch(branches, depth));
-    if (flat.const !== undefined) return flat.const;
-    if (Array.isArray(flat.enum)) return this.choice(flat.enum, flat);
+    if (flat.const !== undefined) return this.literal(flat.const);
+    if (Array.isArray(flat.enum)) return this.literal(this.choice(flat.enum, flat));
     if (depth >= leafDepth && allowsNull(flat)) return null;
     switch (this.typeOf(flat)) {
       case 'object':
@@ -45,7 +51,7 @@ class InstanceGenerator {
       case 'array':
         return this.array(flat, depth);
       case 'string':
-        return generateString(flat, this.random);
+        return generateString(flat, this.random, this.effort);
       case 'integer':
         return generateNumber(flat, true, this.random);
       case 'number':
@@ -59,7 +65,13 @@ class InstanceGenerator {
     }
   }
 
+  private literal(value: Json): Json {
+    this.effort.spend(JSON.stringify(value).length);
+    return value;
+  }
+
   private branch(branches: readonly Json[], depth: number): Json {
+    this.effort.spend(branches.length);
     const heights = branches.map((branch) => this.resolver.heightOf(branch));
     const least = lowest(heights);
     const possible = branches.filter((_branch, index) => {
@@ -74,6 +86,7 @@ class InstanceGenerator {
   }
 
   private choice(values: readonly Json[], schema: JsonObject): Json {
+    this.effort.spend(values.length);
     const types = typesOf(schema.type);
     const possible = values.filter(
       (value) => types.length === 0 || types.some((type) => isOfType(value, type)),
@@ -95,6 +108,7 @@ class InstanceGenerator {
     const additional = schema.additionalProperties ?? true;
     const entries: [string, Json][] = [];
     for (const name of this.propertyNames(schema, properties, depth)) {
+      this.effort.spend(name.length);
       const property = Object.hasOwn(properties, name) ? (properties[name] ?? true) : additional;
       entries.push([name, this.value(property, depth + 1)]);
     }
@@ -107,7 +121,7 @@ class InstanceGenerator {
       const name =
         pattern === undefined
           ? `property${extra}`
-          : (samplePattern(pattern, this.random) ?? `property${extra}`);
+          : (samplePattern(pattern, this.random, { effort: this.effort }) ?? `property${extra}`);
       if (taken.has(name)) continue;
       taken.add(name);
       entries.push([name, this.value(patternSchema ?? additional, depth + 1)]);
@@ -123,7 +137,9 @@ class InstanceGenerator {
   /** In the order in which the schema declares them, followed by those that are only required. */
   private propertyNames(schema: JsonObject, properties: JsonObject, depth: number): string[] {
     const wanted = new Set(listOf(schema.required).filter((name) => typeof name === 'string'));
-    const optional = Object.keys(properties).filter((name) => !wanted.has(name));
+    const declaredNames = Object.keys(properties);
+    this.effort.spend(wanted.size + declaredNames.length);
+    const optional = declaredNames.filter((name) => !wanted.has(name));
     const most = typeof schema.maxProperties === 'number' ? schema.maxProperties : Number.POSITIVE_INFINITY;
     const least = typeof schema.minProperties === 'number' ? schema.minProperties : 0;
     for (const name of optional) {
@@ -137,7 +153,7 @@ class InstanceGenerator {
       const needs = Object.hasOwn(dependent, name) ? listOf(dependent[name]) : [];
       for (const need of needs) if (typeof need === 'string') wanted.add(need);
     }
-    const declared = Object.keys(properties).filter((name) => wanted.has(name));
+    const declared = declaredNames.filter((name) => wanted.has(name));
     return [...declared, ...[...wanted].filter((name) => !Object.hasOwn(properties, name))];
   }
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@sluice/canonical';
+import type { Effort } from './effort.ts';
 import { unsatisfiable } from './json-resolve.ts';
 import { samplePattern } from './pattern.ts';
 import type { Random } from './random.ts';
@@ -8,28 +9,34 @@ const maxLength = 20_000;
 const patternAttempts = 20;
 
 /** A string of the schema's format, pattern and length; two or three words if the schema says nothing. */
-export function generateString(schema: JsonObject, random: Random): string {
+export function generateString(schema: JsonObject, random: Random, effort: Effort): string {
   const least = typeof schema.minLength === 'number' ? schema.minLength : 0;
   const most = typeof schema.maxLength === 'number' ? schema.maxLength : Number.POSITIVE_INFINITY;
   if (least > maxLength) throw unsatisfiable('a string in it is too long');
   if (least > most) throw unsatisfiable('a string in it has no room');
+  effort.spend(least);
   const format =
     typeof schema.format === 'string' && Object.hasOwn(formats, schema.format)
       ? formats[schema.format]
       : undefined;
   if (format) return format(random);
   if (typeof schema.pattern === 'string') {
-    const text = patterned(schema.pattern, least, most, random);
+    const text = patterned(schema.pattern, { least, most }, random, effort);
     if (text !== undefined) return text;
   }
   return fitLength(referenceText(seed(random), 0, random.integer(2, 3)), least, most, random);
 }
 
 /** Absent if the sampler does not support the pattern. */
-function patterned(pattern: string, least: number, most: number, random: Random): string | undefined {
+function patterned(
+  pattern: string,
+  { least, most }: { least: number; most: number },
+  random: Random,
+  effort: Effort,
+): string | undefined {
   let last: string | undefined;
   for (let attempt = 0; attempt < patternAttempts; attempt += 1) {
-    last = samplePattern(pattern, random, strategies(least)[attempt % 3]);
+    last = samplePattern(pattern, random, { ...strategies(least)[attempt % 3], effort });
     if (last === undefined || (last.length >= least && last.length <= most)) return last;
     // Without an anchor at the end, anything may follow the match.
     if (last.length < least && !pattern.endsWith('$')) return last.padEnd(least, 'a');

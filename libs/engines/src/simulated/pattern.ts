@@ -1,4 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
+import { Effort } from './effort.ts';
 import type { Random } from './random.ts';
 
 /** A part of a pattern that can write an example of itself. */
@@ -9,11 +10,12 @@ interface Sampling {
   /** How many repetitions beyond its minimum an open quantifier may take; with `isFull`, it takes all of them. */
   extra: number;
   isFull: boolean;
-  /** How many characters may still be written. */
+  /** How many characters and repetitions may still be written. */
   budget: number;
 }
 
-const maxCharacters = 5000;
+/** Of a sample, in characters and repetitions. */
+const maxWritten = 10_000;
 /** Longer patterns are not supported: each class is kept as a list, and 300 classes of all letters took 8 GB. */
 const maxPattern = 1_000;
 /** The most characters of a range. They are its first ones, so that no printable character is missed. */
@@ -35,25 +37,46 @@ const controls: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', 
 /**
  * A text that the regular expression matches; absent if the expression uses something unsupported (back references,
  * property classes). Look-arounds count as satisfied. The expression comes from a stranger, so it is only read and
- * never run: one that runs for ever would block the process.
+ * never run: one that runs for ever would block the process. What it costs to read and to write is spent of `effort`.
  */
 export function samplePattern(
   pattern: string,
   random: Random,
-  { extra = 2, isFull = false }: Partial<Pick<Sampling, 'extra' | 'isFull'>> = {},
+  {
+    extra = 2,
+    isFull = false,
+    effort = new Effort(),
+  }: Partial<Pick<Sampling, 'extra' | 'isFull'> & { effort: Effort }> = {},
 ): string | undefined {
   if (pattern.length > maxPattern) return undefined;
+  const reader = new PatternReader(pattern);
+  const sampling = { random, extra, isFull, budget: maxWritten };
+  const sample = attempt(() => reader.read()(sampling));
+  effort.spend(reader.cost + maxWritten - sampling.budget);
+  return sample;
+}
+
+/** Absent if the pattern is beyond the sampler. */
+function attempt(sample: () => string): string | undefined {
   try {
-    return new PatternReader(pattern).read()({ random, extra, isFull, budget: maxCharacters });
+    return sample();
   } catch (thrown) {
     if (thrown instanceof SluiceError || thrown instanceof RangeError) return undefined;
     throw thrown;
   }
 }
 
+function write(character: string, sampling: Sampling): string {
+  sampling.budget -= 1;
+  if (sampling.budget < 0) throw unsupported();
+  return character;
+}
+
 class PatternReader {
   private readonly pattern: string;
   private at = 0;
+  /** Characters that were read, and those of classes. */
+  cost = 0;
 
   constructor(pattern: string) {
     this.pattern = pattern;
@@ -91,9 +114,8 @@ class PatternReader {
       const times = sampling.isFull ? ceiling : sampling.random.integer(least, Math.max(least, ceiling));
       let text = '';
       for (let time = 0; time < times; time += 1) {
-        sampling.budget -= 1;
-        if (sampling.budget < 0) throw unsupported();
-        text += atom(sampling);
+        // An atom may write nothing.
+        text += write('', sampling) + atom(sampling);
       }
       return text;
     };
@@ -138,7 +160,10 @@ class PatternReader {
       const to = Math.min(last.charCodeAt(0), from + maxRange);
       for (let code = from + 1; code <= to; code += 1) members.push(String.fromCharCode(code));
     }
-    return isNegated ? printable.filter((character) => !members.includes(character)) : members;
+    this.cost += members.length;
+    if (!isNegated) return members;
+    const excluded = new Set(members);
+    return printable.filter((character) => !excluded.has(character));
   }
 
   private classMember(): readonly string[] {
@@ -162,7 +187,7 @@ class PatternReader {
 
   private oneOf(characters: readonly string[]): Sampler {
     if (characters.length === 0) throw unsupported();
-    return ({ random }) => random.pick(characters) ?? '';
+    return (sampling) => write(sampling.random.pick(characters) ?? '', sampling);
   }
 
   private match(expression: RegExp): RegExpExecArray | undefined {
@@ -186,6 +211,7 @@ class PatternReader {
     const character = this.peek();
     if (character === '') throw unsupported();
     this.at += 1;
+    this.cost += 1;
     return character;
   }
 }
