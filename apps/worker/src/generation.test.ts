@@ -116,7 +116,7 @@ describe('a generation', () => {
       run.emit(finish);
     };
     await begin(play, { more: { attempt: 2, traceparent: trace } }).outcome;
-    expect(told).toMatchObject({ id: 'r1', callId: 'r1-2', traceparent: trace });
+    expect(told).toMatchObject({ id: 'r1', callId: 'r1-2', traceparent: trace, tenant: 't' });
   });
 
   test('hands on what the engine says and ends with its end', async () => {

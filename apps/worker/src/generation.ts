@@ -123,6 +123,7 @@ export class Generation {
       id: job.requestId,
       callId: attemptId(job),
       ...(job.traceparent !== undefined && { traceparent: job.traceparent }),
+      tenant: job.tenant,
       backendModel,
       ...(contextTokens !== undefined && { contextTokens }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),

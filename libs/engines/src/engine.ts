@@ -45,6 +45,8 @@ export interface GenerationRun {
   callId?: string;
   /** The caller's W3C trace context, for an upstream server. Absent: none came. */
   traceparent?: string;
+  /** Whose request it is, where an engine shares something out. Absent: not known. */
+  tenant?: string;
   /** The model's name at the backend. */
   backendModel: string;
   /**

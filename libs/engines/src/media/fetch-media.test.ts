@@ -427,6 +427,17 @@ describe('a fetch that nobody awaits any more', () => {
     expect(counted).toEqual(['stopped']);
   });
 
+  it('leaves turns to other tenants for as long as its server says nothing', async () => {
+    plain.answer = (request, response) => request.url === '/a.png' && sendPng(request, response);
+    const { fetch } = create({ options: { maxConcurrent: 4 } });
+    const aborting = new AbortController();
+    const silent = { tenant: 'a', signal: aborting.signal };
+    const held = Array.from({ length: 8 }, () => fetch(http('/silent'), silent));
+    expect(await fetch(http(), { tenant: 'b' })).toMatchObject({ outcome: 'ok' });
+    aborting.abort();
+    expect(new Set((await Promise.all(held)).map(({ outcome }) => outcome))).toEqual(new Set(['stopped']));
+  });
+
   it('gives up its turn', async () => {
     const { fetch } = create({ options: { maxConcurrent: 1 } });
     let finish = () => {};

@@ -9,7 +9,7 @@ import { type LookUp, lookUpByDns } from './look-up.ts';
 import type { MediaOptions } from './media-options.ts';
 import { type MediaTarget, parseTarget, type TargetRules } from './media-target.ts';
 import { mayBe, typeOf } from './media-type.ts';
-import { Turns } from './turns.ts';
+import { SharedTurns } from './shared-turns.ts';
 
 const maxRedirects = 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -25,6 +25,8 @@ export interface MediaOrder {
   mediaType: string;
   /** The bytes left for the request. Its fetches share the budget and subtract from it. */
   budget: { bytes: number };
+  /** Whose file it is: tenants share the concurrent fetches. Absent: all those of whom it is not known are one. */
+  tenant?: string;
   /**
    * Asked before a file is read, with the most bytes that it can have. If it returns false, the fetch stops. Absent:
    * every file is read.
@@ -71,7 +73,7 @@ export class MediaFetcher {
   private readonly services: MediaFetcherServices;
   private readonly targetRules: TargetRules;
   private readonly addressRules: AddressRules;
-  private readonly turns: Turns;
+  private readonly turns: SharedTurns;
   private readonly closing = new AbortController();
 
   constructor(options: MediaOptions, services: MediaFetcherServices) {
@@ -84,7 +86,7 @@ export class MediaFetcher {
       internal: parseHostList(internal),
       denied: parseHostList(denied),
     };
-    this.turns = new Turns(maxConcurrent);
+    this.turns = new SharedTurns(maxConcurrent);
   }
 
   /** Fetches one file when its turn comes. Never rejects; ends soon after the signal aborts or `close` is called. */
@@ -96,9 +98,10 @@ export class MediaFetcher {
       return failed('refused', target);
     }
     const stop = AbortSignal.any([order.signal, this.closing.signal]);
-    if (!(await this.turns.begin(stop))) return failed('stopped', unreachable);
+    const { tenant = '' } = order;
+    if (!(await this.turns.begin(tenant, stop))) return failed('stopped', unreachable);
     const startedAt = now();
-    const result = await this.follow(target, order, stop).finally(() => this.turns.end());
+    const result = await this.follow(target, order, stop).finally(() => this.turns.end(tenant));
     const durationMs = now() - startedAt;
     onFetched(result.outcome, durationMs);
     if (result.outcome !== 'ok') await wait(failureGridMs - (durationMs % failureGridMs), stop);

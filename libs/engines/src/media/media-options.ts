@@ -62,7 +62,10 @@ export const mediaOptions = z.strictObject({
     .min(1)
     .max(10_000)
     .default(16)
-    .describe('Most concurrent fetches of a worker process for this backend; others wait for their turn.'),
+    .describe(
+      'Most concurrent fetches of a worker process for this backend; others wait for their turn. A tenant has at ' +
+        'most three times as many of them as it leaves free, so a worker that serves one tenant fetches 12 of 16.',
+    ),
   timeoutMs: z
     .int()
     .min(1)

@@ -16,7 +16,7 @@ import { Client } from 'undici';
 import type { Availability, Engine, EngineServices, GenerationRun } from '../engine.ts';
 import { MediaFetcher } from '../media/fetch-media.ts';
 import { findReferences, type Reference } from '../media/inline-media.ts';
-import { withMedia } from '../media/media-room.ts';
+import { type MediaMeans, withMedia } from '../media/media-room.ts';
 import { withFailedCalls } from './answer/failed-call.ts';
 import { Rests } from './answer/rests.ts';
 import { cutAt } from './answer/stop-cut.ts';
@@ -160,7 +160,11 @@ export class UpstreamEngine implements Engine {
     references: readonly Reference[],
     run: GenerationRun,
   ): Promise<void> {
-    const { media: fetcher, options, services } = this;
+    const { media, options, services } = this;
+    const { tenant } = run;
+    const fetcher: MediaMeans['fetcher'] = {
+      fetch: (order) => media.fetch(tenant === undefined ? order : { ...order, tenant }),
+    };
     const means = { fetcher, limits: options.media, room: services.fileRoom };
     try {
       await withMedia(request, references, means, run.signal, (whole) => this.ask(whole, run));
