@@ -36,7 +36,8 @@ export function isSecretName(name: string): boolean {
 
 const credential =
   /\b(Bearer\s+)[^\s"'\\,]+|\b(sk-)[\w-]{8,}|\b(AIza)[\w-]{20,}|([?&](?:(?:api[-_]?)?key|(?:sentinel)?password)=)[^&\s"'\\]+/gi;
-const passwordInUrl = /\b([a-z][a-z0-9+.-]*:\/\/[^\s/:@"]*):[^\s/@"]+@/gi;
+/** Of the scheme only its end: a search from each place where one may begin would take n² steps. */
+const passwordInUrl = /([a-z0-9+.-]:\/\/[^\s/:@"]*):[^\s/@"]+@/gi;
 
 /** The text, with everything masked that looks like a credential. */
 export function maskText(text: string): string {
