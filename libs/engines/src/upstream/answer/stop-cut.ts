@@ -4,6 +4,7 @@ import {
   isDelta,
   type TextDelta,
   type Usage,
+  usageAtStart,
 } from '@sluice/canonical';
 import { type Passed, StopGate } from '../../stop-gate.ts';
 
@@ -16,7 +17,7 @@ export interface Listening {
 /**
  * Ends an answer, and its call, before the first of these strings in its text. Thoughts and tool calls are not
  * searched. A server reports its usage at the end, which a cut answer never reaches; then it is what the deltas stand
- * for, and the prompt's estimate by `inputTokens`.
+ * for, and what the server said of the prompt when it began, or the estimate by `inputTokens`.
  */
 export async function cutAt(
   stops: readonly string[],
@@ -51,7 +52,8 @@ class StopCut {
   private block: number | undefined;
   /** Annotations of a block whose text is held back. */
   private waiting: BlockAnnotation[] = [];
-  private inputTokens: number | undefined;
+  /** What the server said of the prompt when it began. */
+  private prompt: Usage = {};
   /** Tokens of all that was read, the stop string included. */
   private outputTokens = 0;
   private hasEnded = false;
@@ -74,7 +76,7 @@ class StopCut {
         else this.plan.emit(event);
         return;
       case 'start':
-        this.inputTokens = event.inputTokens;
+        this.prompt = usageAtStart(event);
         break;
       case 'opaque':
         // One without a block is independent of text, and may come between any two pieces.
@@ -117,9 +119,11 @@ class StopCut {
 
   private cut(stopSequence: string): void {
     this.hasEnded = true;
+    const { prompt, outputTokens } = this;
     const usage: Usage = {
-      inputTokens: this.inputTokens ?? this.plan.inputTokens(),
-      outputTokens: this.outputTokens,
+      ...prompt,
+      inputTokens: prompt.inputTokens ?? this.plan.inputTokens(),
+      outputTokens,
     };
     this.plan.emit({ type: 'finish', reason: 'stop', stopSequence, usage });
     this.plan.onCut();

@@ -106,6 +106,14 @@ describe('an answer with a stop string that its server did not get', () => {
     expect(collect(events).finish.usage).toEqual({ inputTokens: 40, outputTokens: 1 });
   });
 
+  it('ends with all that its server reported of the prompt', async () => {
+    const prompt = { inputTokens: 4_000, cacheReadTokens: 3_000, cacheWriteTokens: 900 };
+    const usageExtensions = { anthropic: { service_tier: 'priority' } };
+    const { events } = await cut(['END'], [{ ...start, ...prompt, usageExtensions }, said('END')]);
+    const usage = { ...prompt, outputTokens: 1, extensions: usageExtensions };
+    expect(collect(events).finish.usage).toEqual(usage);
+  });
+
   it('has cost its thoughts and its calls, too', async () => {
     const { events } = await cut(
       ['END'],
