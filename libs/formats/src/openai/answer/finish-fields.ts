@@ -9,6 +9,7 @@ import {
 } from '@sluice/canonical';
 import { objectOf } from '../../json/json-object.ts';
 import { FORMAT } from '../wire.ts';
+import { addVerdicts, verdictsField } from './filter-verdicts.ts';
 import { addDetails, detailsField } from './reasoning-details.ts';
 
 /**
@@ -55,7 +56,8 @@ export function addToBody(body: JsonObject, first: JsonObject, fields: JsonObjec
 export function addToChoice(choice: JsonObject, fields: JsonObject): void {
   for (const [name, value] of Object.entries(fields)) {
     const old = choice[name];
-    if (!Array.isArray(value)) choice[name] = value;
+    if (name === verdictsField && isJsonObject(value)) choice[name] = addVerdicts(old, value);
+    else if (!Array.isArray(value)) choice[name] = value;
     else if (Array.isArray(old)) for (const item of value) old.push(item);
     // A copy, because it grows in place.
     else choice[name] = [...value];
