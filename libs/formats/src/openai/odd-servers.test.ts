@@ -67,6 +67,35 @@ describe('a delta', () => {
     });
   });
 
+  test('may repeat what its message is called, which is said once and not put together', () => {
+    const said = (delta: JsonObject) =>
+      chunk({ ...delta, role: 'assistant', name: 'MiniMax AI', audio_content: '', is_final: false });
+    const events = decode(...['a', 'b', 'c', 'd'].map((content) => said({ content })), chunk({}, 'stop'));
+    const message = { name: 'MiniMax AI', audio_content: '', is_final: false };
+    expect(events.filter(({ type }) => type === 'opaque')).toEqual([
+      { type: 'opaque', format: 'openai', value: { delta: message } },
+    ]);
+    const { content, finish } = collect(events);
+    expect(content).toEqual([{ type: 'text', text: 'abcd' }]);
+    expect(finish.extensions?.openai?.message).toEqual(message);
+  });
+
+  test('may go on with a text of an unknown name, even if it stutters', () => {
+    const { finish } = collect(
+      decode(...['', 'ha', 'ha', '', '!'].map((moan) => chunk({ moan })), chunk({ name: 'A' }, 'stop')),
+    );
+    expect(finish.extensions?.openai?.message).toEqual({ moan: 'haha!', name: 'A' });
+  });
+
+  test('of gpt-oss at Groq is of a channel, as the name of its field says, too', () => {
+    const events = decode(
+      ...['a', 'b', 'c'].map((reasoning) => chunk({ reasoning, channel: 'analysis' })),
+      chunk({ content: 'd' }, 'stop'),
+    );
+    expect(events.map(({ type }) => type)).not.toContain('opaque');
+    expect(collect(events).finish).not.toHaveProperty('extensions');
+  });
+
   test('is not repeated by a whole message at the end, which gives the reason', () => {
     const message = { role: 'assistant', content: 'ab', reasoning_content: 'hm' };
     const events = decode(

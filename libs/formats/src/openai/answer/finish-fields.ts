@@ -64,6 +64,23 @@ export function addToChoice(choice: JsonObject, fields: JsonObject): void {
   }
 }
 
+/** Fields of a message that name something. */
+const labels = new Set(['id', 'name', 'type']);
+
+/**
+ * The unknown fields of a delta without those that say nothing new: MiniMax repeats its name and an empty sound in each.
+ * `known`: those of all deltas before it.
+ */
+export function newsIn(known: JsonObject, fields: JsonObject): JsonObject {
+  const news = Object.entries(fields).filter(([name, value]) => !isRepeated(known[name], name, value));
+  return Object.fromEntries(news);
+}
+
+function isRepeated(known: Json | undefined, name: string, value: Json): boolean {
+  if (typeof value === 'string' && !labels.has(name)) return value === '' && typeof known === 'string';
+  return value === known;
+}
+
 /**
  * The dialect's rule for deltas: text and lists are appended, objects are merged, anything else is replaced. The target
  * holds copies that grow in place: the events still need the original values, and rebuilding a list for each of 10,000
@@ -74,7 +91,7 @@ export function addToMessage(target: JsonObject, fields: JsonObject): void {
     if (name === '__proto__') continue;
     const old = target[name];
     if (name === detailsField && Array.isArray(value)) target[name] = addDetails(old, value);
-    else if (typeof old === 'string' && typeof value === 'string' && name !== 'id')
+    else if (typeof old === 'string' && typeof value === 'string' && !labels.has(name))
       target[name] = old + value;
     else if (Array.isArray(old) && Array.isArray(value)) for (const item of value) old.push(item);
     else if (isJsonObject(old) && isJsonObject(value)) addToMessage(old, value);

@@ -22,6 +22,7 @@ import {
   addToMessage,
   type FinishFields,
   fileFinishFields,
+  newsIn,
 } from './finish-fields.ts';
 import { detailsField, sealedIn } from './reasoning-details.ts';
 import { decodeUsage } from './usage.ts';
@@ -32,7 +33,10 @@ const mostLessons = 4;
 /** Padding of random length, with which OpenAI and Mistral hide from the network how long each token is. */
 const padding = ['obfuscation', 'p'];
 
-/** The fields of a chunk, of a choice and of a delta that are read by name or mean nothing. */
+/**
+ * The fields of a chunk, of a choice and of a delta that are read by name or mean nothing. `channel` is Groq's: gpt-oss
+ * has one for its thoughts and one for its text, as the names of their fields say.
+ */
 const chunkFields = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', ...padding]);
 const choiceFields = new Set(['index', 'delta', 'message', 'finish_reason', 'logprobs']);
 const deltaFields = new Set([
@@ -43,6 +47,7 @@ const deltaFields = new Set([
   'reasoning',
   'tool_calls',
   'function_call',
+  'channel',
 ]);
 
 /** Where parts hold a list of thoughts, by the type of the part: Mistral's and Databricks'. */
@@ -218,11 +223,13 @@ export class ChatStreamDecoder implements StreamDecoder {
     return text === '' ? [] : this.blocks.text('reasoning', text);
   }
 
-  /** Passes unknown fields on in a stream as they come, and merges them for the single body. */
+  /** Passes unknown fields on in a stream as they come, unless they repeat, and merges them for the single body. */
   private readUnknown(fields: JsonObject): GenerationEvent[] {
     if (Object.keys(fields).length === 0) return [];
-    addToMessage(this.kept.message, fields);
-    return [{ type: 'opaque', format: FORMAT, value: { delta: fields } }];
+    const news = newsIn(this.kept.message, fields);
+    if (Object.keys(news).length === 0) return [];
+    addToMessage(this.kept.message, news);
+    return [{ type: 'opaque', format: FORMAT, value: { delta: news } }];
   }
 
   private done(): GenerationEvent[] {
