@@ -6,10 +6,12 @@ import {
   type JsonObject,
 } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { SseParser } from '../sse.ts';
 import { decodeFinishReason, encodeFinishReason } from './answer/finish.ts';
 import { decodeLogprobs, encodeLogprobs } from './answer/logprobs.ts';
 import { encodeResponse } from './answer/response.ts';
 import { decodeResponse } from './answer/stream-decode.ts';
+import { createStreamEncoder } from './answer/stream-encode.ts';
 import { addUsage, decodeUsage, encodeUsage } from './answer/usage.ts';
 import { parseArguments } from './arguments.ts';
 import { decodeError, decodeStreamError, encodeError, encodeErrorBody } from './error.ts';
@@ -302,6 +304,7 @@ describe('log probabilities', () => {
         { token: 'b', logProbability: -2 },
       ],
       topCandidates: [{ candidates: [{ token: 'c', logProbability: -3 }] }, { candidates: [] }],
+      logProbabilitySum: -3,
     };
     expect(decodeLogprobs(wire)).toEqual([
       {
@@ -329,7 +332,36 @@ describe('log probabilities', () => {
         { token: 'a', logProbability: -1 },
       ],
       topCandidates: [{ candidates: [] }, { candidates: [] }],
+      logProbabilitySum: -1,
     });
+  });
+
+  test('of a call reach a client of the dialect, in a stream with the call', () => {
+    const logprobsResult = {
+      chosenCandidates: [{ token: 'f', logProbability: -1 }],
+      topCandidates: [{ candidates: [] }],
+      logProbabilitySum: -1,
+    };
+    const functionCall = { id: 'c', name: 'f', args: {} };
+    const events = decode(chunk([{ functionCall }], { logprobsResult, finishReason: 'STOP' }));
+    const call = { stream: true, model: 'm', choices: 1, requestId: 'r', wire: { sse: true } };
+    const candidate = { content: { role: 'model', parts: [{ functionCall }] }, logprobsResult };
+    const encoder = createStreamEncoder(call);
+    const [only] = new SseParser().push(events.map((event) => encoder.push(event, 0)).join(''));
+    expect(JSON.parse(only?.data ?? '')).toMatchObject({ candidates: [candidate] });
+    expect(encodeResponse([collect(events)], call)).toMatchObject({ candidates: [candidate] });
+    expect(decode(encodeResponse([collect(events)], call))).toEqual(events);
+  });
+
+  test('of a part without text follow those of the text', () => {
+    const scored = (token: string) => ({ logprobsResult: { chosenCandidates: [{ token }] } });
+    const { logprobs, finish } = answerOf(
+      chunk([{ text: 'a' }], scored('a')),
+      chunk([{ text: '' }], scored('<end>')),
+    );
+    const [spoken, unspoken] = ['a', '<end>'].map((token) => decodeLogprobs(scored(token).logprobsResult));
+    expect(logprobs).toEqual(spoken);
+    expect(finish.extensions).toEqual({ gemini: { logprobs: unspoken } });
   });
 });
 

@@ -4,6 +4,7 @@ import {
   type GenerationEvent,
   isDelta,
   isJsonObject,
+  type Json,
   type JsonObject,
   promptUsage,
   type Usage,
@@ -38,6 +39,8 @@ export class AnswerDecoder {
   private outputTokens = 0;
   private candidate: JsonObject = {};
   private response: JsonObject = {};
+  /** Of tokens that are no text. */
+  private readonly logprobs: Json[] = [];
 
   constructor(context: GenerationContext) {
     this.context = context;
@@ -101,7 +104,11 @@ export class AnswerDecoder {
   private finish(word: string): FinishEvent {
     const isRefused = 'promptFeedback' in this.response && this.block === -1;
     const decoded = decodeFinishReason(word, this.calls > 0);
-    const kept = { ...nested('candidate', this.candidate), ...nested('response', this.response) };
+    const kept = {
+      ...nested('candidate', this.candidate),
+      ...nested('response', this.response),
+      ...(this.logprobs.length > 0 && { logprobs: this.logprobs }),
+    };
     return {
       type: 'finish',
       ...(isRefused && decoded.reason === 'other' ? { reason: 'content-filter', rawReason: word } : decoded),
@@ -120,7 +127,7 @@ export class AnswerDecoder {
     this.addCounts(events, before, logprobsResult);
   }
 
-  /** Adds a chunk's token count and logprobs to its first delta. */
+  /** Adds a chunk's token count to its first delta, and its logprobs to its first text. */
   private addCounts(events: GenerationEvent[], from: number, logprobsResult: JsonObject | undefined): void {
     const total = this.usage?.outputTokens ?? this.outputTokens;
     const tokens = total - this.outputTokens;
@@ -132,6 +139,7 @@ export class AnswerDecoder {
     const logprobs = logprobsResult ? decodeLogprobs(logprobsResult) : [];
     const text = events.slice(from).find((event) => event.type === 'text-delta');
     if (text && logprobs.length > 0) text.logprobs = logprobs;
+    else for (const each of logprobs) this.logprobs.push(each);
   }
 
   private readPart(part: WirePart, events: GenerationEvent[]): void {

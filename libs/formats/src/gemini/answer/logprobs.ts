@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { type FinishEvent, isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { keptOn } from '../kept.ts';
 
 /** Log probabilities in the canonical shape (that of chat completions) as `logprobsResult`. */
 export function encodeLogprobs(logprobs: readonly Json[]): JsonObject {
@@ -8,7 +9,14 @@ export function encodeLogprobs(logprobs: readonly Json[]): JsonObject {
     topCandidates: entries.map(({ top_logprobs: top }) => ({
       candidates: Array.isArray(top) ? top.filter(isJsonObject).map(encodeCandidate) : [],
     })),
+    logProbabilitySum: entries.reduce((sum, { logprob }) => sum + (Number(logprob) || 0), 0),
   };
+}
+
+/** Those of tokens that are no text of the answer, as a call's are. A finish event keeps them. */
+export function unspokenLogprobs(finish: FinishEvent): Json[] {
+  const { logprobs } = keptOn(finish);
+  return Array.isArray(logprobs) ? logprobs : [];
 }
 
 function encodeCandidate({ token, logprob, token_id: tokenId }: JsonObject): JsonObject {

@@ -13,12 +13,12 @@ import { FORMAT, keptOn, nestedIn } from '../kept.ts';
 import { encodeCall, encodeMedia, encodeReasoning, encodeText } from '../parts.ts';
 import { type ReplyFacts, replyFacts } from '../request/request.ts';
 import { encodeFinishReason, isCutOff } from './finish.ts';
-import { encodeLogprobs } from './logprobs.ts';
+import { encodeLogprobs, unspokenLogprobs } from './logprobs.ts';
 import { addUsage, encodeUsage } from './usage.ts';
 
 /*
  * A finish event keeps two objects for this format: `candidate` (ratings, citations, grounding) and `response` (the
- * feedback on the prompt and whatever else was beside the candidates).
+ * feedback on the prompt and whatever else was beside the candidates); and a list, `logprobs`.
  */
 
 /** The single body, with one candidate for each generation. */
@@ -46,6 +46,7 @@ function encodeCandidate(
   const whole = isCutOff(content.at(-1), finish) ? content.slice(0, -1) : content;
   const encoded = whole.map((part) => encodeAnswerPart(part, facts)).filter((part) => part !== undefined);
   const parts = joinTexts(encoded.map(({ part }) => part));
+  const scored = [...(logprobs ?? []), ...unspokenLogprobs(finish)];
   return {
     content: { role: 'model', parts: parts.length > 0 ? parts : [emptyPart] },
     finishReason: encodeFinishReason(
@@ -53,7 +54,7 @@ function encodeCandidate(
       encoded.some(({ isMalformed }) => isMalformed),
     ),
     index,
-    ...(logprobs && { logprobsResult: encodeLogprobs(logprobs) }),
+    ...(scored.length > 0 && { logprobsResult: encodeLogprobs(scored) }),
     ...nestedIn(keptOn(finish), 'candidate'),
   };
 }

@@ -20,7 +20,7 @@ import { FORMAT, keptOn, nestedIn } from '../kept.ts';
 import { type ReplyFacts, replyFacts } from '../request/request.ts';
 import { encodeFinishReason, isCutOff } from './finish.ts';
 import { createFraming, type Framing, stringifyLine } from './framing.ts';
-import { encodeLogprobs } from './logprobs.ts';
+import { encodeLogprobs, unspokenLogprobs } from './logprobs.ts';
 import { emptyPart, encodeAnswerPart } from './response.ts';
 import { addUsage, encodeUsage } from './usage.ts';
 
@@ -232,10 +232,12 @@ class GeminiStreamEncoder implements StreamEncoder {
     if (isCutOff(state.calls.at(-1), event)) state.calls.pop();
     const calls = this.takeCalls(state);
     const emptyParts = this.facts.isOlderSdk ? [] : [emptyPart];
+    const scored = unspokenLogprobs(event);
     const candidate = {
       content: { role: 'model', parts: calls.length > 0 ? calls : emptyParts },
       finishReason: encodeFinishReason(event, state.hasMalformedCall),
       index: choice,
+      ...(scored.length > 0 && { logprobsResult: encodeLogprobs(scored) }),
       ...nestedIn(kept, 'candidate'),
     };
     const isRefused = 'promptFeedback' in response && !state.hasContent;
