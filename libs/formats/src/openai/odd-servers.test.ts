@@ -80,6 +80,18 @@ describe('a delta', () => {
     expect(finish.extensions?.openai?.message).toEqual(message);
   });
 
+  test('may repeat that it holds no more thoughts, which is said once', () => {
+    const nothing = { reasoning: null, reasoning_details: [] };
+    const details = [{ type: 'reasoning.text', text: 'hm' }];
+    const events = decode(
+      chunk({ content: '', reasoning: 'hm', reasoning_details: details }),
+      ...['a', 'b', 'c'].map((content) => chunk({ content, ...nothing })),
+      chunk({ content: '', ...nothing }, 'stop'),
+    );
+    expect(events.filter(({ type }) => type === 'opaque')).toHaveLength(1);
+    expect(collect(events).finish.extensions?.openai?.message).toEqual({ reasoning_details: details });
+  });
+
   test('may go on with a text of an unknown name, even if it stutters', () => {
     const { finish } = collect(
       decode(...['', 'ha', 'ha', '', '!'].map((moan) => chunk({ moan })), chunk({ name: 'A' }, 'stop')),

@@ -68,8 +68,8 @@ export function addToChoice(choice: JsonObject, fields: JsonObject): void {
 const labels = new Set(['id', 'name', 'type']);
 
 /**
- * The unknown fields of a delta without those that say nothing new: MiniMax repeats its name and an empty sound in each.
- * `known`: those of all deltas before it.
+ * The unknown fields of a delta without those that say nothing new: in each, MiniMax repeats its name and an empty sound,
+ * and OpenRouter an empty list of thoughts. `known`: those of all deltas before it.
  */
 export function newsIn(known: JsonObject, fields: JsonObject): JsonObject {
   const news = Object.entries(fields).filter(([name, value]) => !isRepeated(known[name], name, value));
@@ -77,6 +77,7 @@ export function newsIn(known: JsonObject, fields: JsonObject): JsonObject {
 }
 
 function isRepeated(known: Json | undefined, name: string, value: Json): boolean {
+  if (Array.isArray(value)) return value.length === 0 && Array.isArray(known);
   if (typeof value === 'string' && !labels.has(name)) return value === '' && typeof known === 'string';
   return value === known;
 }
