@@ -29,7 +29,9 @@ export const workerEnvironment = z.object({
   SLUICE_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least severe log line that is written'),
   SLUICE_DRAIN_LIMIT_MS: durationMs()
     .default(30_000)
-    .describe('How long generations may go on after SIGTERM before they are handed over'),
+    .describe(
+      'How long generations may go on after SIGTERM, and slow readers are waited for, before what is left is handed over',
+    ),
   SLUICE_WORKER_ID: z
     .string()
     .regex(/^[a-z0-9]+$/)

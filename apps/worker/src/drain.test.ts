@@ -5,7 +5,7 @@ import { drainGenerations } from './drain.ts';
 import type { PoolWorker } from './pool-worker.ts';
 import type { Presence } from './presence.ts';
 
-it('a drain announces itself in an order in which no ingress waits in vain or loses the last frames', async () => {
+it('a drain announces itself in an order in which no ingress waits in vain or loses what is kept for it', async () => {
   const told: string[] = [];
   /** Called when it is done, which takes this many turns. */
   const note = (what: string, turns: number) => async () => {
@@ -14,6 +14,7 @@ it('a drain announces itself in an order in which no ingress waits in vain or lo
   };
   const clock = new FakeClock();
   const running = Promise.withResolvers<void>();
+  const delivered = Promise.withResolvers<void>();
   const pool = (name: string, drained: Promise<void>) => ({
     drain: async () => {
       told.push(`${name} drains`);
@@ -26,7 +27,14 @@ it('a drain announces itself in an order in which no ingress waits in vain or lo
     {
       // All that a drain asks of them.
       pools: [pool('a', Promise.resolve()), pool('b', running.promise)] as unknown as PoolWorker[],
-      publisher: { flush: note('flush', 3) },
+      publisher: {
+        flush: note('flush', 3),
+        delivered: async (its) => {
+          expect(its).toBe(limit.signal);
+          await note('wait for readers', 2)();
+          await delivered.promise;
+        },
+      },
       presence: {
         enter: (state: string) => note(state, 1)(),
         leave: note('leave', 1),
@@ -40,12 +48,17 @@ it('a drain announces itself in an order in which no ingress waits in vain or lo
   await clock.advance(60_000);
   expect(told).toEqual(takesNoMore);
   running.resolve();
-  // Its last frames are out before the news by which ingresses take its jobs away, and the news has time to arrive.
-  const tellsOfIt = ['flush', 'draining'];
-  await expect.poll(() => told.slice(3)).toEqual(tellsOfIt);
+  // Its last frames are out, and have arrived, before the news by which ingresses take its jobs away.
+  const waits = ['flush', 'wait for readers'];
+  await expect.poll(() => told.slice(3)).toEqual(waits);
+  await clock.advance(60_000);
+  expect(told.slice(3)).toEqual(waits);
+  delivered.resolve();
+  // The news has time to arrive.
+  await expect.poll(() => told.slice(5)).toEqual(['draining']);
   await clock.advance(249);
-  expect(told.slice(3)).toEqual(tellsOfIt);
+  expect(told.slice(5)).toEqual(['draining']);
   await clock.advance(1);
   await drained;
-  expect(told.slice(5)).toEqual(['a ends as drained', 'b ends as drained', 'flush', 'leave']);
+  expect(told.slice(6)).toEqual(['a ends as drained', 'b ends as drained', 'flush', 'leave']);
 });

@@ -49,6 +49,12 @@ export class Attempts {
     return characters;
   }
 
+  /** Whether frames are kept for any of them. */
+  get keepFrames(): boolean {
+    for (const frames of this.byId.values()) if (frames.keptCharacters > 0) return true;
+    return false;
+  }
+
   /**
    * Drops frames until no more characters than this are kept: all those of an attempt at a time, since its reader needs
    * every one, of those that have ended before those that run, and of those that began first. Returns of how many.

@@ -488,6 +488,63 @@ describe('what is kept', () => {
   });
 });
 
+describe('all is delivered', () => {
+  /** Waits for that, and tells whether it has come. */
+  function watch(publisher: ReplyPublisher, limit = new AbortController().signal): () => Promise<boolean> {
+    let isDelivered = false;
+    void publisher.delivered(limit).then(() => {
+      isDelivered = true;
+    });
+    return async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return isDelivered;
+    };
+  }
+
+  it('at once where nothing is kept', async () => {
+    const { publisher } = await createBench();
+    expect(await watch(publisher)()).toBe(true);
+  });
+
+  it('when every ingress has acknowledged the ends of its attempts, or does not want them', async () => {
+    const { publisher, open, endTurn } = await createBench();
+    const third = { requestId: 'r3', attempt: 1 };
+    for (const attempt of [r1, r2, third]) open(attempt).write(finish);
+    await endTurn();
+    const isDelivered = watch(publisher);
+    publisher.acknowledge(r1, 1);
+    publisher.forget(r2);
+    expect(await isDelivered()).toBe(false);
+    publisher.acknowledge(third, 1);
+    expect(await isDelivered()).toBe(true);
+  });
+
+  it('when an ingress that has not acknowledged its attempts is given up', async () => {
+    const { publisher, bus, open, endTurn, advance, killIngress } = await createBench();
+    open().write(finish);
+    await endTurn();
+    const isDelivered = watch(publisher);
+    await advance(2_000);
+    expect(await isDelivered()).toBe(false);
+    bus.receivers = 0;
+    killIngress();
+    await advance(10_000);
+    expect(await isDelivered()).toBe(true);
+  });
+
+  it('or is not waited for any longer, when the limit aborts', async () => {
+    const { publisher, open, endTurn } = await createBench();
+    open().write(finish);
+    await endTurn();
+    const limit = new AbortController();
+    const isDelivered = watch(publisher, limit.signal);
+    expect(await isDelivered()).toBe(false);
+    limit.abort();
+    expect(await isDelivered()).toBe(true);
+    expect(await watch(publisher, limit.signal)()).toBe(true);
+  });
+});
+
 describe('what is kept for all attempts together', () => {
   const attempts = ['r1', 'r2', 'r3', 'r4'].map((requestId) => ({ requestId, attempt: 1 }));
 

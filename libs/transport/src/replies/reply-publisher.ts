@@ -49,6 +49,8 @@ export interface ReplyPublisher {
   readonly keptCharacters: number;
   /** Publishes what is pending at once. Resolves when Redis has taken it, or after 500 ms. */
   flush(): Promise<void>;
+  /** Resolves when no frames are kept any more, so that all ingresses have got theirs or are gone, or when `limit` aborts. */
+  delivered(limit: AbortSignal): Promise<void>;
   /** Publishes what is pending and stops the heartbeats. */
   close(): Promise<void>;
 }
@@ -82,6 +84,8 @@ class BatchingPublisher implements ReplyPublisher {
   private gathered: Outbox[] = [];
   private readonly positions: Positions;
   private stopBeating: (() => void) | undefined;
+  /** Called once no frames are kept; absent while nobody waits for that. */
+  private whenDelivered: (() => void) | undefined;
 
   constructor(options: PublisherOptions) {
     this.options = options;
@@ -133,6 +137,7 @@ class BatchingPublisher implements ReplyPublisher {
     if (!frames) return;
     if (frames.finishedAt !== undefined) frames.finishedAt = this.options.now();
     if (frames.acknowledge(sequence)) this.attempts.delete(attempt);
+    this.noteDelivered();
   }
 
   tell(ingress?: string): void {
@@ -142,6 +147,7 @@ class BatchingPublisher implements ReplyPublisher {
 
   forget(attempt: Attempt): void {
     this.attempts.delete(attempt);
+    this.noteDelivered();
   }
 
   async flush(): Promise<void> {
@@ -150,6 +156,15 @@ class BatchingPublisher implements ReplyPublisher {
     const answered = this.positions.tell(this.attempts.values())?.values() ?? [];
     const limit = new Promise((resolve) => setTimeout(resolve, flushLimitMs).unref());
     await Promise.race([Promise.all(answered), limit]);
+  }
+
+  delivered(limit: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (limit.aborted) return resolve();
+      limit.addEventListener('abort', () => resolve(), { once: true });
+      this.whenDelivered = resolve;
+      this.noteDelivered();
+    });
   }
 
   async close(): Promise<void> {
@@ -163,6 +178,12 @@ class BatchingPublisher implements ReplyPublisher {
     const dropped = this.attempts.keepAtMost(keptLimit);
     if (dropped > 0) onKeptDropped?.(dropped);
     this.positions.beat();
+    // What is not acknowledged may have been dropped, or its ingress given up.
+    this.noteDelivered();
+  }
+
+  private noteDelivered(): void {
+    if (this.whenDelivered && !this.attempts.keepFrames) this.whenDelivered();
   }
 
   /** Once for all ingresses, so that what goes to several takes one system call, and wakes Redis once. */
