@@ -22,6 +22,7 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
   const logged: Record<string, unknown>[] = [];
   const opened = new Set<string>();
   const metrics = createWorkerMetrics();
+  const gone = new Map<string, Promise<boolean>>();
   const engine: Engine = {
     slots: 3,
     resume: 'exact',
@@ -42,6 +43,7 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
       models: new Map([['m', { backendModel: 'm', contextTokens: 9, maxOutputTokens: 9 }]]),
     } as never as Catalog,
     publisher: {
+      isGone: (ingress: string) => gone.get(ingress),
       open: ({ requestId }: InferenceJob) => {
         if (opened.has(requestId)) {
           told.push(`${requestId} is open already`);
@@ -71,7 +73,7 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
     const line = body.split('\n').find((each) => each.startsWith(prefix));
     return line === undefined ? undefined : Number(line.slice(prefix.length));
   };
-  return { pool, told, written, logged, measured };
+  return { pool, told, written, logged, measured, gone };
 }
 
 async function connect(redis: TestRedis): Promise<RedisClient> {
@@ -294,6 +296,29 @@ it('a job that the queue gives out twice runs once, and can still be cancelled',
   await until(() => told.includes('r1-2 forgotten'));
   expect([calls, pool.receive(cancel)]).toEqual([1, false]);
   await pool.drain(new AbortController().signal);
+  connection.disconnect();
+});
+
+it('a job of an ingress that is gone is not run, and one of an ingress that was only silent is', async () => {
+  await using redis = await startRedis();
+  const connection = await connect(redis);
+  const ran: string[] = [];
+  const { pool, told, gone } = createPool(connection, {
+    generate: async (_request, { id, emit }) => {
+      ran.push(id);
+      emit({ type: 'finish', reason: 'stop', usage: {} });
+    },
+  });
+  gone.set('dead', Promise.resolve(true));
+  gone.set('silent', Promise.resolve(false));
+  const queue = createJobQueue(connection);
+  for (const replyTo of ['dead', 'silent', 'i1'])
+    await queue.enqueue('chat', { ...createJob(), requestId: `of-${replyTo}`, replyTo }, 1);
+  await pool.start(new AbortController().signal);
+  await until(() => ran.length === 2);
+  await pool.drain(new AbortController().signal);
+  expect(ran.sort()).toEqual(['of-i1', 'of-silent']);
+  expect(told).toEqual([]);
   connection.disconnect();
 });
 

@@ -131,6 +131,10 @@ export class PoolWorker {
   private async run(job: InferenceJob, isAnnounced: boolean): Promise<void> {
     const { catalog, engine, publisher, metrics, clock, pool } = this.options;
     const model = catalog.models.get(job.model);
+    // All that an ingress had waiting when it died is still claimed. Each would run until it is given up as the first
+    // were, for seconds, while the requests of others wait.
+    const gone = publisher.isGone(job.replyTo);
+    if (gone && (await gone)) return;
     const writer = publisher.open(job, isAnnounced);
     // The queue has given the attempt out twice (a failover lost the claim), and it already runs here.
     if (!writer) return;

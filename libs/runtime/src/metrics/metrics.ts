@@ -188,7 +188,7 @@ const workerDefinitions = {
   ),
   abandoned: counter(
     'sluice_abandoned_total',
-    'Generations whose ingress was gone before it had all of them; what still ran of them was stopped',
+    'Generations whose ingress was gone before it had all of them; what still ran was stopped, and what waited not begun',
     {},
   ),
   engineUp: gauge('sluice_engine_up', '1 while the engine can generate', { pool }),

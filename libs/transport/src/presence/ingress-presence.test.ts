@@ -42,6 +42,8 @@ it('the sign of life of an ingress stays while it lives, even if Redis misses so
     del: async () => {
       diesAt = 0;
     },
+    on: () => undefined,
+    off: () => undefined,
   };
   // Only these members of a connection are used.
   const stop = await announceIngress(fake as unknown as RedisClient, 'mine');
@@ -67,6 +69,18 @@ it('an ingress lives from its announcement to its end', async () => {
   expect(await isIngressAlive(redis, 'mine')).toBe(true);
   await stop();
   expect(await isIngressAlive(redis, 'mine')).toBe(false);
+  expect(await ask(server.port, 'KEYS', '*')).toBe('[]');
+});
+
+it('an ingress whose sign of life is gone shows a new one as soon as it reaches Redis again', async () => {
+  // The connection keeps its own timers.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const stop = await announceIngress(redis, 'mine');
+  await ask(server.port, 'DEL', ingressKey('mine'));
+  await ask(server.port, 'CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await until(async () => (await ask(server.port, 'EXISTS', ingressKey('mine'))) === '1');
+  await until(() => redis.status === 'ready');
+  await stop();
   expect(await ask(server.port, 'KEYS', '*')).toBe('[]');
 });
 

@@ -36,9 +36,14 @@ export async function announceIngress(redis: RedisClient, ingress: string): Prom
   await renew().catch((error: Error) => {
     if (!error.message.startsWith('OOM')) throw error;
   });
-  const timer = setInterval(() => renew().catch(() => undefined), renewIntervalMs);
+  const renewSoon = (): void => void renew().catch(() => undefined);
+  const timer = setInterval(renewSoon, renewIntervalMs);
+  // It may have expired while Redis was away, and comes back before the first job that is sent then: workers that have
+  // given the ingress up do not run its jobs without it.
+  redis.on('ready', renewSoon);
   return async () => {
     clearInterval(timer);
+    redis.off('ready', renewSoon);
     await redis.del(ingressKey(ingress)).catch(() => undefined);
   };
 }

@@ -12,6 +12,8 @@ const keepLimitMs = 60_000;
  * time, also in a Redis that restarted empty.
  */
 const missLimitMs = 3_000;
+/** How many ingresses that were given up are remembered. */
+const mostGone = 1_000;
 /** Redis is behind with our messages if it has not answered a position for so long. */
 const behindAfterMs = 1_000;
 
@@ -38,6 +40,8 @@ export class Positions {
   private readonly services: PositionServices;
   private readonly attempts: Attempts;
   private readonly outboxes: Outboxes;
+  /** Ingresses that were given up, and have not been found alive since. */
+  private readonly gone = new Set<string>();
 
   constructor(services: PositionServices, attempts: Attempts, outboxes: Outboxes) {
     this.services = services;
@@ -52,6 +56,11 @@ export class Positions {
   isBehind({ unanswered }: Outbox): boolean {
     const [oldest] = unanswered;
     return oldest !== undefined && this.services.now() - oldest.sentAt > behindAfterMs;
+  }
+
+  /** As that of the publisher. */
+  isGone(ingress: string): Promise<boolean> | undefined {
+    return this.gone.has(ingress) ? this.isStillGone(ingress) : undefined;
   }
 
   /** Makes the next heartbeat tell the position of an attempt, even if it was told before. */
@@ -155,6 +164,13 @@ export class Positions {
     else outbox.isDoubtful = isDead;
   }
 
+  private async isStillGone(ingress: string): Promise<boolean> {
+    const isGone = await this.isDead(ingress);
+    if (isGone) this.services.onAbandoned?.(1);
+    else this.gone.delete(ingress);
+    return isGone;
+  }
+
   /** False if Redis cannot tell. */
   private isDead(ingress: string): Promise<boolean> {
     return this.services.isIngressAlive(ingress).then(
@@ -165,6 +181,9 @@ export class Positions {
 
   private abandon(ingress: string): void {
     this.outboxes.delete(ingress);
+    this.gone.add(ingress);
+    const [oldest] = this.gone;
+    if (this.gone.size > mostGone && oldest !== undefined) this.gone.delete(oldest);
     let count = 0;
     for (const attempt of this.attempts.values()) {
       if (attempt.ingress !== ingress) continue;

@@ -721,6 +721,30 @@ describe('an ingress that nobody hears of', () => {
     expect(publisher.keptCharacters).toBe(0);
   });
 
+  it('is known to be gone then, until it shows a sign of life, and as long as Redis can tell', async () => {
+    const { bus, open, endTurn, advance, killIngress, hideIngress, reviveIngress, abandoned, publisher } =
+      await createBench();
+    open().write(text('a'));
+    await endTurn();
+    killIngress();
+    // Whoever was not given up is not asked about.
+    expect(publisher.isGone('mine')).toBeUndefined();
+    bus.receivers = 0;
+    await advance(10_000);
+    expect(await publisher.isGone('mine')).toBe(true);
+    // Its job counts as given up.
+    expect(abandoned).toEqual([1, 1]);
+    expect(publisher.isGone('other')).toBeUndefined();
+    hideIngress();
+    expect(await publisher.isGone('mine')).toBe(false);
+    killIngress();
+    open(r2);
+    await advance(10_000);
+    reviveIngress();
+    expect(await publisher.isGone('mine')).toBe(false);
+    expect(publisher.isGone('mine')).toBeUndefined();
+  });
+
   it('takes no attempts of another ingress along', async () => {
     const { bus, open, endTurn, advance, killIngress, abandoned, publisher } = await createBench();
     const other = publisher.open({ ...r2, replyTo: 'other' });

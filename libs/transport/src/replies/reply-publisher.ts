@@ -32,6 +32,11 @@ export interface ReplyPublisher {
   /** Whether the attempt runs or its frames are kept here. */
   has(attempt: Attempt): boolean;
   /**
+   * Whether an ingress, which was given up before, still shows no sign of life: a job of it is in vain, and counts as
+   * given up. Returns no promise for any other ingress. Not true if Redis cannot tell.
+   */
+  isGone(ingress: string): Promise<boolean> | undefined;
+  /**
    * Publishes kept frames again, with the position of the attempt, or tells `ingress` that they are gone. While Redis is
    * behind with our messages, the next heartbeat tells the position, and the ingress asks again.
    */
@@ -124,6 +129,10 @@ class BatchingPublisher implements ReplyPublisher {
 
   has(attempt: Attempt): boolean {
     return this.attempts.has(attempt);
+  }
+
+  isGone(ingress: string): Promise<boolean> | undefined {
+    return this.positions.isGone(ingress);
   }
 
   resend({ requestId, attempt }: Attempt, from: number, ingress: string): void {
