@@ -383,6 +383,32 @@ describe('the refusal for a Redis that cannot be reached says', () => {
     );
   });
 
+  it('that the server speaks no TLS', async () => {
+    await using web = await startChatServer();
+    const port = new URL(web.baseUrl).port;
+    expect(await refusalOf(`rediss://127.0.0.1:${port}`)).toMatch(
+      /is not reachable: what answers there speaks no TLS$/,
+    );
+  });
+
+  it.each(['rediss', 'rediss+sentinel'])(
+    'that a Redis which is silent may speak no TLS: %s',
+    async (scheme) => {
+      const url = `${scheme}://127.0.0.1:${server.port}`;
+      const client = openRedis(url, { profile: 'worker', name: 'process', onError: () => undefined });
+      await expect(reached(url, [client], AbortSignal.timeout(200))).rejects.toThrow(
+        `redis at 127.0.0.1:${server.port} is not reachable: no answer, as where Redis speaks no TLS`,
+      );
+      client.disconnect();
+    },
+  );
+
+  it('that the silent nodes of a cluster may speak no TLS', async () => {
+    expect(await refusalOf(`rediss+cluster://127.0.0.1:${server.port}`)).toMatch(
+      /is not reachable: timeout, as where Redis speaks no TLS$/,
+    );
+  });
+
   it('that nothing listens there', async () => {
     await server.down();
     expect(await refusalOf(server.url)).toMatch(/is not reachable: connect ECONNREFUSED/);

@@ -182,7 +182,12 @@ export async function reached(
   try {
     await Promise.all(clients.map((client) => connected(client, signal)));
   } catch (cause) {
-    throw new SluiceError('unavailable', sentenceOf(url, 'is not reachable')(reasonOf(cause)), { cause });
+    const why = reasonOf(cause);
+    // A Redis without TLS takes the greeting for the beginning of a command, and waits for the rest.
+    const isSilent = url.startsWith('rediss') && /^(?:no answer|timeout)$/.test(why);
+    const hint = isSilent ? ', as where Redis speaks no TLS' : '';
+    const sentence = sentenceOf(url, 'is not reachable')(`${why}${hint}`);
+    throw new SluiceError('unavailable', sentence, { cause });
   }
 }
 
@@ -219,6 +224,7 @@ function explain(complaint: string): string {
     .replace(/\bNOAUTH\b(?!,).*/, 'NOAUTH, it wants a password, as in redis://:PASSWORD@HOST')
     .replace(/\bWRONGPASS\b.*/, 'WRONGPASS, it refuses the user or the password')
     .replace(/\b(?:read|write) (?:ECONNRESET|EPIPE)$/, '$&, as where Redis wants TLS or is in protected mode')
+    .replace(/\S*:SSL routines:.*\bwrong version number\b.*/s, 'what answers there speaks no TLS')
     .replace(/\bERR DB index is out of range\b.*/, 'it has no such database')
     .replace(/^Unknown RESP type.*|^Protocol error,.*/s, 'what answers there is no Redis');
 }
