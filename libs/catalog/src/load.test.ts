@@ -40,6 +40,13 @@ it('says where a mistake is', async () => {
   await expect(loadCatalog(path, {})).rejects.toThrow(`${path}: 1 mistake\n  models: is missing`);
 });
 
+it('says that a mistake may be of the environment, where that changes the file', async () => {
+  await writeFile(path, 'pools: { gpu: { backend: { engine: upstream } } }\nmodels: { m: { pool: gpu } }\n');
+  await expect(loadCatalog(path, { SLUICE_SET__POOLS__GPUS__MAX_WAITING: '7' })).rejects.toThrow(
+    `${path} as SLUICE_SET__… changes it: 1 mistake\n  pools.gpus.backend: is missing`,
+  );
+});
+
 it('lets the engines check their options', async () => {
   const check = () => [{ path: 'pools.sim.backend.slots', message: 'is too much' }];
   await expect(loadCatalog(undefined, {}, { check, spellings: [] })).rejects.toThrow(

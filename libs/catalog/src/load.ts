@@ -30,6 +30,12 @@ export async function loadCatalog(
   if (path !== undefined && settings === undefined) {
     throw new ConfigError(path, [{ path: '', message: 'is empty; pools and models are expected' }]);
   }
-  const source = path ?? 'the built-in settings as the environment changes them';
+  const source = sourceOf(path, applied.length > 0);
   return { ...parseCatalog(settings, { source, checkBackend: backends?.check }), overridden: applied };
+}
+
+/** Names what a mistake is in. A value that the environment has set is not in the file, so nobody would find it there. */
+function sourceOf(path: string | undefined, isChanged: boolean): string {
+  if (path === undefined) return 'the built-in settings as the environment changes them';
+  return isChanged ? `${path} as SLUICE_SET__… changes it` : path;
 }
