@@ -79,6 +79,11 @@ describe('the URL of a Redis', () => {
     });
   });
 
+  it.each(['/', '/0'])('can end in what says nothing of a cluster: %s', (end) => {
+    const url = 'redis+cluster://a:1,b';
+    expect(parseRedisAddress(`${url}${end}`)).toEqual(parseRedisAddress(url));
+  });
+
   it.each(['sentinel', 'cluster'])('can ask for TLS to a group: %s', (kind) => {
     const plain = parseRedisAddress(`redis+${kind}://u:p@a:1,b`);
     expect(parseRedisAddress(`rediss+${kind}://u:p@a:1,b`)).toEqual({ ...plain, isEncrypted: true });
@@ -113,6 +118,8 @@ describe('the URL of a Redis', () => {
     ['redis+sentinel://h:65536', 'names its nodes as'],
     ['redis+cluster://a,,b', 'names its nodes as'],
     ['redis+cluster://a:b:c', 'names its nodes as'],
+    ['redis+cluster://a/1', 'of a cluster names nodes and no database'],
+    ['rediss+cluster://a/?db=1', 'of a cluster names nodes and no database'],
     ['rediss+cluster://a:b:c', 'names its nodes as'],
     ['rediss+sentinel://h/group/one', 'names its database by a number'],
   ])('of another kind is refused: %s', (url, rule) => {

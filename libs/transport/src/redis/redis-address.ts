@@ -70,7 +70,10 @@ export function parseRedisAddress(url: string): RedisAddress {
     }
     case 'redis+cluster':
     case 'rediss+cluster': {
-      const { nodes, credentials } = parseNodes(rest, redisPort);
+      const { nodes, path, credentials } = parseNodes(rest, redisPort);
+      // Two installations that believe themselves in databases of their own would take each other's jobs.
+      if (path !== '' && path !== '0')
+        throw invalid('of a cluster names nodes and no database: it has but one');
       return { kind: 'cluster', isEncrypted: scheme === 'rediss+cluster', nodes, credentials };
     }
     default:
