@@ -1,4 +1,4 @@
-import { startRedis, type TestRedis } from '@sluice/testing';
+import { ask, startCluster, startRedis, type TestRedis } from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Connections } from '../transport-suite.ts';
@@ -61,5 +61,23 @@ describe('a Redis', () => {
     await expect(checkRedis(cluster)).rejects.toThrow(
       'Redis 6.2.14 is too old: 7.0 or newer is needed of a cluster',
     );
+  });
+
+  it('that is one of several masters of a cluster is refused where it is named like a single server', async () => {
+    const cluster = await startCluster();
+    for (const { url } of cluster.nodes) {
+      await expect(connections.connect(url, 'command').then(checkRedis)).rejects.toThrow(
+        'Redis is one of 3 masters of a cluster, whose URL starts with redis+cluster://',
+      );
+    }
+    await connections.connect(cluster.url, 'command').then(checkRedis);
+    connections.close();
+    await cluster.stop();
+  });
+
+  it('that is the only master of a cluster may be named like a single server', async () => {
+    server = await startRedis({ arguments: ['--cluster-enabled', 'yes'] });
+    await ask(server.port, 'CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    await connections.connect(server.url, 'command').then(checkRedis);
   });
 });
