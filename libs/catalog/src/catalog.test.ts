@@ -144,6 +144,13 @@ describe('parseCatalog', () => {
     ]);
   });
 
+  // If each alias took a look at all of them, this would outlast the limit of a test several times.
+  it('follows 30,000 aliases', () => {
+    const aliases = Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`alias-${index}`, 'm']));
+    const { resolve } = parseCatalog({ pools: { sim: pool }, models: { m: { pool: 'sim' } }, aliases });
+    expect(resolve('alias-29999')?.id).toBe('m');
+  });
+
   it('calls no alias part of a circle that only leads into one', () => {
     const problems = problemsOf({
       pools: { sim: pool },

@@ -149,14 +149,14 @@ function createModels(settings: CatalogSettings): Map<string, Model> {
 
 function createPools(settings: CatalogSettings, models: ReadonlyMap<string, Model>): Map<string, Pool> {
   const pools = new Map<string, Pool>();
+  const members = Map.groupBy(models.values(), (model) => model.pool);
   for (const [name, { backend, waitBudgetMs, maxWaiting }] of Object.entries(settings.pools)) {
-    const members = [...models.values()].filter((model) => model.pool === name).map((model) => model.id);
     pools.set(name, {
       name,
       backend,
       waitBudgetMs,
       ...(maxWaiting !== undefined && { maxWaiting }),
-      models: members,
+      models: (members.get(name) ?? []).map(({ id }) => id),
     });
   }
   return pools;

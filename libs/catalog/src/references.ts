@@ -117,11 +117,11 @@ export function followAlias<Target>(
   aliases: Readonly<Record<string, string>>,
   models: ReadonlyMap<string, Target>,
 ): Target | undefined {
-  let name = aliases[alias];
-  for (let steps = Object.keys(aliases).length; name !== undefined && steps >= 0; steps--) {
+  const passed = new Set<string>();
+  for (let name = aliases[alias]; name !== undefined && !passed.has(name); name = aliases[name]) {
     const model = models.get(name);
     if (model) return model;
-    name = aliases[name];
+    passed.add(name);
   }
   return undefined;
 }

@@ -36,6 +36,29 @@ describe('parseSettings', () => {
     );
   });
 
+  it('finds a name that is given twice in any map, however it is written', () => {
+    const text = 'a: { x: 1, "x": 2 }\nb:\n  - null: 1\n    ~: 2\n';
+    expect(() => parseSettings(text, 'c.yaml')).toThrow(
+      /^c\.yaml: 2 mistakes\n {2}c\.yaml:1:12: map keys must be unique\n {2}c\.yaml:4:5: map keys must be unique$/,
+    );
+    expect(parseSettings('a: { 1: x, x: 1 }\nb: { 1: x }\n', 'c.yaml')).toEqual({
+      a: { 1: 'x', x: 1 },
+      b: { 1: 'x' },
+    });
+  });
+
+  it('takes two merges in one map', () => {
+    const text = 'one: &one { x: 1 }\ntwo: &two { y: 2 }\nboth:\n  <<: *one\n  <<: *two\n';
+    expect(parseSettings(text, 'c.yaml')).toMatchObject({ both: { x: 1, y: 2 } });
+  });
+
+  // If each name were compared with all others, this would outlast the limit of a test several times.
+  it('reads a file of 50,000 names', () => {
+    const names = Array.from({ length: 50_000 }, (_, index) => `name-${index}`);
+    const text = names.map((name) => `${name}: 1\n`).join('');
+    expect(Object.keys(parseSettings(text, 'c.yaml') ?? {})).toEqual(names);
+  });
+
   it('takes an empty file as nothing', () => {
     expect(parseSettings('# only a comment\n', 'c.yaml')).toBeUndefined();
     expect(parseSettings('', 'c.yaml')).toBeUndefined();
