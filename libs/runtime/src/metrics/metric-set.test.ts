@@ -42,3 +42,21 @@ it('metrics without labels are set, moved and observed', async () => {
     'sluice_wait_seconds_count 2',
   ]);
 });
+
+it('others get their turn while the histograms of many models are printed', async () => {
+  const models = { wait: durations('sluice_wait_seconds', 'A wait', { model: { from: 'a test' } }, [1, 10]) };
+  const { registry, wait } = createMetricSet(models, new Registry());
+  for (let index = 0; index < 1_000; index++) wait.observe({ model: `model-${index}` }, 5);
+  let turns = 0;
+  let isPrinted = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isPrinted) setImmediate(count);
+  };
+  count();
+  const lines = await linesOf(registry);
+  isPrinted = true;
+  expect(lines).toHaveLength(1_000 * 5);
+  expect(lines.at(-1)).toBe('sluice_wait_seconds_count{model="model-999"} 1');
+  expect(turns).toBeGreaterThan(10);
+});
