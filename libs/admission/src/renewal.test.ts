@@ -1,5 +1,10 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { FakeClock } from '@sluice/runtime';
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { createAdmission } from './admission.ts';
 import { Ledger } from './ledger.ts';
 import { partOf, TestBed } from './test-bed.ts';
 
@@ -111,4 +116,59 @@ it.each([
   const before = await ends();
   await visit(short);
   expect(await ends()).toBe(before);
+});
+
+/** A way to Redis that counts how often something is sent after an answer: what each round trip costs far away. */
+async function openCountedWay(redisPort: number) {
+  const way = { port: 0, roundTrips: 0, close: () => void server.close() };
+  const server = createServer((client) => {
+    const redis = connect(redisPort, '127.0.0.1');
+    let isAnswered = true;
+    client.on('data', (data) => {
+      if (isAnswered) way.roundTrips += 1;
+      isAnswered = false;
+      redis.write(data);
+    });
+    redis.on('data', (data) => {
+      isAnswered = true;
+      client.write(data);
+    });
+    client.on('close', () => redis.destroy());
+    redis.on('close', () => client.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  // A server that listens on a TCP port has an address object.
+  way.port = (server.address() as AddressInfo).port;
+  return way;
+}
+
+it('the leases of many tenants are renewed with far fewer round trips than there are tenants', async () => {
+  const way = await openCountedWay(bed.server.port);
+  const clock = new FakeClock();
+  const redis = new Redis(way.port);
+  const admission = createAdmission({ redis, clock, renewEveryMs: 50 });
+  await admission.start();
+  const limits = { tenant: { concurrency: { max: 1 } }, key: {} };
+  const tenants = Array.from({ length: 200 }, (_, index) => `tenant-${index}`);
+  for (const tenant of tenants) await admission.admit(bed.claim({ tenant, limits }));
+  const direct = await bed.connect();
+  const life = `local ends = {}
+    for index, key in ipairs(KEYS) do ends[index] = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] end
+    return ends`;
+  const keys = tenants.map((tenant) => `sluice:{t:${tenant}}:open`);
+  const ends = async (): Promise<number[]> => {
+    const scores = await direct.eval(life, keys.length, ...keys);
+    return (scores as string[]).map(Number);
+  };
+  const before = Math.max(...(await ends()));
+  way.roundTrips = 0;
+  await until(async () => {
+    if (way.roundTrips === 0) await clock.advance(50);
+    return (await ends()).every((end) => end > before);
+  });
+  expect(way.roundTrips).toBeLessThan(100);
+  await admission.close();
+  redis.disconnect();
+  way.close();
 });

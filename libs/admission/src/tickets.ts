@@ -75,6 +75,11 @@ export interface TicketsOptions {
 
 /** Tickets that are renewed by one script run, which takes Redis about 1 ms. */
 const renewalBatch = 200;
+/**
+ * Books of a single Redis that are visited at once, which takes it about 1 ms if they are small. One at a time, 8,000
+ * tenants at 3 ms of the network away took longer than a lease lasts.
+ */
+const booksAtOnce = 16;
 const booksInUseLifeMs = 7 * 24 * 3600 * 1000;
 /** Books of dead processes that one round cleans up. */
 const abandonedPerRound = 100;
@@ -213,8 +218,8 @@ export class Tickets {
 
   /**
    * Visits books, each of which may fail. In a Cluster they are visited at once, so that a master that is away holds up
-   * only its own. With a single Redis they are visited in turn, so that it can serve others in between. Returns whether
-   * none has failed.
+   * only its own. With a single Redis they are visited in turn, a few at once, so that it can serve others in between.
+   * Returns whether none has failed.
    */
   private async eachBook(books: readonly Book[], visit: (book: Book) => Promise<void>): Promise<boolean> {
     let hasFailed = false;
@@ -222,8 +227,9 @@ export class Tickets {
       visit(book).catch(() => {
         hasFailed = true;
       });
-    if (this.options.redis instanceof Cluster) await Promise.all(books.map(safely));
-    else for (const book of books) await safely(book);
+    const atOnce = this.options.redis instanceof Cluster ? books.length : booksAtOnce;
+    for (let from = 0; from < books.length; from += atOnce)
+      await Promise.all(books.slice(from, from + atOnce).map(safely));
     return !hasFailed;
   }
 
