@@ -164,6 +164,16 @@ it('a tenant is listed and deleted however many keys it has had', async () => {
   expect(await directory.listTenants()).toEqual([]);
 });
 
+it('all keys are listed however many they are, without a command that reads all of them', async () => {
+  const { key } = await mintForAcme();
+  const strays = `for i = 1, 5000 do redis.call('HSET', KEYS[1], 'key_' .. i, 'hash_' .. i) end`;
+  await redis.eval(strays, 1, 'sluice:{tenancy}:key-ids');
+  await redis.config('RESETSTAT');
+  expect(await directory.listKeys()).toEqual([key]);
+  // One for each record.
+  expect(await redis.info('commandstats')).toContain('cmdstat_hgetall:calls=5001,');
+});
+
 it('keys are deleted without a trace, however many they are', async () => {
   const { key } = await mintForAcme();
   const { key: kept } = await mintForAcme();
