@@ -70,6 +70,28 @@ it('is announced twice a second, and not queued for later while Redis is away', 
   await presence.leave();
 });
 
+it('tells of many changes at once, and of those that come meanwhile afterwards', async () => {
+  const told: (() => void)[] = [];
+  const bus = busOf(
+    () => new Promise((resolve) => told.push(() => resolve(1))),
+    () => true,
+  );
+  const presence = new Presence({ bus, signs: bus, worker: 'w', pools: [], clock: systemClock });
+  const change = () => Promise.all(Array.from({ length: 300 }, () => presence.announceChange()));
+  const first = change();
+  await vi.advanceTimersByTimeAsync(0);
+  const second = change();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(told).toHaveLength(1);
+  told[0]?.();
+  await first;
+  await vi.advanceTimersByTimeAsync(0);
+  expect(told).toHaveLength(2);
+  told[1]?.();
+  await second;
+  expect(told).toHaveLength(2);
+});
+
 it('does not hold up the end of its worker when Redis takes the news and never answers', async () => {
   const bus: Bus = {
     publish: () => new Promise(() => undefined),

@@ -110,7 +110,7 @@ export async function startProcess(worker: string, environment: Environment): Pr
     logger,
     clock: systemClock,
     signal: lifecycle.draining,
-    onStarted: () => presence.announce(),
+    onStarted: () => presence.announceChange(),
   });
   if (lifecycle.draining.aborted) return;
   const serving = pools.filter((pool) => pool.presence.slots > 0).map((pool) => pool.name);
