@@ -88,7 +88,9 @@ export class PoolWorker {
 
   get presence(): PoolPresence {
     const { engine } = this.options;
-    const slots = !this.hasStarted || engine.availability() === 'away' ? 0 : engine.slots;
+    // Those that it can't serve are left to others: jobs would wait for it until their deadline.
+    const isIdle = !this.hasStarted || engine.availability() === 'away' || this.consumer.isDeaf();
+    const slots = isIdle ? 0 : engine.slots;
     return { slots, resume: engine.resume, ...(this.consumer.isReading && { isReading: true }) };
   }
 

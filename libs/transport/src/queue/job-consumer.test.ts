@@ -1,6 +1,6 @@
 import { ask, type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { queuePrefix } from '../names.ts';
 import { Connections, createJob } from '../transport-suite.ts';
 import type { InferenceJob } from './job.ts';
@@ -26,6 +26,27 @@ afterEach(async () => {
 afterAll(async () => {
   raw.disconnect();
   await server.stop();
+});
+
+it('a consumer says that Redis refuses it the connection on which it waits for jobs, until it gets it', async () => {
+  const { createConsumer, errors } = await createBench('refused', 4);
+  const consumer = await createConsumer();
+  consumer.start();
+  await until(async () => String(await raw.client('LIST')).includes('cmd=bzpopmin'));
+  expect(consumer.isDeaf()).toBe(false);
+  const clients = String(await raw.client('LIST'))
+    .trim()
+    .split('\n');
+  const allow = (most: number) => raw.config('SET', 'maxclients', most);
+  onTestFinished(() => void allow(10_000));
+  await allow(clients.length - 1);
+  const [, id = ''] = /^id=(\d+)/.exec(clients.find((client) => client.includes('cmd=bzpopmin')) ?? '') ?? [];
+  await raw.client('KILL', 'ID', id);
+  await until(() => consumer.isDeaf());
+  expect(consumer.isDeaf()).toBe(true);
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('beyond its maxclients: ')]);
+  await allow(10_000);
+  await until(() => !consumer.isDeaf());
 });
 
 /** A pool whose generations end when the test decides. */

@@ -6,6 +6,7 @@ import { openTwin, type RedisClient } from '../redis/connection.ts';
 import { type ClaimNotice, claimNotice } from './claim-notice.ts';
 import { type InferenceJob, keptAfterDeadlineMs, parseJob } from './job.ts';
 import { heapBytesOf, JobRoom } from './job-room.ts';
+import { LineWatch } from './line-watch.ts';
 import {
   type ClaimedJob,
   claimJobs,
@@ -28,6 +29,11 @@ export interface JobConsumer {
    * minute it no longer counts as that.
    */
   readonly isReading: boolean;
+  /**
+   * Whether it can't notice jobs, since Redis serves its connection but refuses the one on which it waits. Ask a few
+   * times a second.
+   */
+  isDeaf(): boolean;
 }
 
 /** What a consumer takes, and what it does with it. */
@@ -48,7 +54,10 @@ export interface ConsumerOptions {
   run(job: InferenceJob, isAnnounced: boolean): Promise<void>;
   /** Whether jobs may be taken now; asked before each claim. Default: always. */
   isOpen?(): boolean;
-  /** Called with the first error of Redis in a row, and for each job that cannot be parsed; the consumer goes on. */
+  /**
+   * Called with the first error of Redis in a row, when it refuses the connection on which the consumer waits, and for
+   * each job that cannot be parsed; the consumer goes on.
+   */
   onError(error: Error): void;
   /** Epoch milliseconds, the clock of the deadlines that `run` gets. Default: the host's. */
   now?(): number;
@@ -91,6 +100,7 @@ class SlotFiller implements JobConsumer {
   private readonly bell: string;
   /** The connection on which we wait. */
   private readonly waiting: RedisClient;
+  private readonly watch: LineWatch;
   private isStopping = false;
   /** Called when a slot becomes free; absent while none is waited for. */
   private wake: (() => void) | undefined;
@@ -108,11 +118,16 @@ class SlotFiller implements JobConsumer {
     this.notice = worker === undefined ? undefined : claimNotice(redis, worker);
     this.bell = bellKey(pool, randomUUID());
     this.waiting = openTwin(redis);
+    this.watch = new LineWatch(this.waiting, redis, options.onError);
   }
 
   get isReading(): boolean {
     const lateMs = this.lateAt === undefined ? 0 : performance.now() - this.lateAt;
     return lateMs > 0 && lateMs < readingLimitMs;
+  }
+
+  isDeaf(): boolean {
+    return this.watch.isRefused();
   }
 
   start(): void {
