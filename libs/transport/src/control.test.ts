@@ -49,6 +49,31 @@ function createBench() {
 }
 
 describe('orders', () => {
+  it('that gather are sent at once before the end of the process, and once', async () => {
+    const { sender, advance, sent } = createBench();
+    sender.send('worker a', acknowledge(1));
+    sender.send('worker b', acknowledge(2));
+    const flushed = sender.flush();
+    expect(sent()).toEqual([
+      ['a', 1],
+      ['b', 2],
+    ]);
+    await flushed;
+    advance(250);
+    expect(sent()).toEqual([]);
+  });
+
+  it('do not hold up the end of the process while Redis is silent', async () => {
+    const timers: (() => void)[] = [];
+    const bus = { ...new FakeBus(), publish: () => new Promise<number>(() => undefined) } as unknown as Bus;
+    const after = (_delayMs: number, callback: () => void) => void timers.push(callback);
+    const sender = createOrderSender(bus, 'mine', { ...services, after, afterTurn: () => undefined });
+    sender.send('a', acknowledge(1));
+    const flushed = sender.flush();
+    for (const callback of timers) callback();
+    await flushed;
+  });
+
   it('are decoded to exactly what was encoded', () => {
     fc.assert(
       fc.property(fc.string(), fc.array(order), (ingress, orders) => {

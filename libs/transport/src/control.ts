@@ -55,6 +55,8 @@ export function decodeOrders(text: string): { ingress: string; orders: Order[] }
 const gatheringMs = 20;
 /** How long they wait at most if nothing follows, milliseconds. */
 const gatheringLimitMs = 250;
+/** How long a flush waits for Redis, milliseconds. */
+const flushLimitMs = 500;
 
 /**
  * Sends orders to workers. All orders of one event-loop turn to one worker go in one message, and acknowledgements with
@@ -62,6 +64,11 @@ const gatheringLimitMs = 250;
  */
 export interface OrderSender {
   send(worker: string, order: Order): void;
+  /**
+   * Sends what has gathered, as before the end of the process: a worker that drains waits for acknowledgements. Resolves
+   * when Redis has taken it, or after 500 ms.
+   */
+  flush(): Promise<void>;
 }
 
 /** What a sender of orders runs on. */
@@ -92,16 +99,17 @@ export function createOrderSender(
   let gatheringSince = 0;
   let isWatched = false;
   const isOld = (): boolean => now() - gatheringSince >= gatheringMs;
-  const flush = (): void => {
+  const sendAll = (): Promise<unknown>[] => {
     isDue = false;
-    for (const [worker, orders] of outbox) {
+    const sent = Array.from(outbox, ([worker, orders]) =>
       // A lost order needs no repair here: at the worker's next heartbeat the ingress gives it again.
-      bus.publish(controlChannel(worker), encodeOrders(ingress, orders)).catch(() => undefined);
-    }
+      bus.publish(controlChannel(worker), encodeOrders(ingress, orders)).catch(() => undefined),
+    );
     outbox.clear();
+    return sent;
   };
   const flushSoon = (): void => {
-    if (!isDue) afterTurn(flush);
+    if (!isDue) afterTurn(sendAll);
     isDue = true;
   };
   /** Sees to what gathers, also if nothing follows. */
@@ -123,6 +131,10 @@ export function createOrderSender(
       const orders = outbox.get(worker);
       if (orders) orders.push(order);
       else outbox.set(worker, [order]);
+    },
+    flush: async () => {
+      const limit = new Promise<void>((resolve) => after(flushLimitMs, resolve));
+      await Promise.race([Promise.all(sendAll()), limit]);
     },
   };
 }

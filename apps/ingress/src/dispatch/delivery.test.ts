@@ -1,10 +1,17 @@
 import { createIngressMetrics, createLogger } from '@sluice/runtime';
 import { ask, startRedis, until } from '@sluice/testing';
-import { type Attempt, type Order, openLinks, subscribeHello, subscribeOrders } from '@sluice/transport';
+import {
+  type Attempt,
+  type Frame,
+  type Order,
+  openLinks,
+  subscribeHello,
+  subscribeOrders,
+} from '@sluice/transport';
 import { expect, it } from 'vitest';
 import { openDelivery } from './delivery.ts';
 
-it('an ingress whose subscription was cut asks at once for what it missed, and for all workers', async () => {
+it('an ingress whose subscription was cut asks at once for what it missed, and tells what it has before it ends', async () => {
   await using redis = await startRedis({ own: true });
   const open = (name: string) =>
     openLinks(redis.url, {
@@ -45,8 +52,8 @@ it('an ingress whose subscription was cut asks at once for what it missed, and f
   });
   await generation.begin();
   const attempt = { requestId: 'r', attempt: 1 };
-  const say = (claims: Attempt[]) =>
-    dispatcher.receive({ worker: 'w', claims, frames: [], running: [], gone: [] });
+  const say = (claims: Attempt[], frames: Frame[] = []) =>
+    dispatcher.receive({ worker: 'w', claims, frames, running: [], gone: [] });
   say([attempt]);
 
   await ask(redis.port, 'CLIENT', 'KILL', 'ID', id);
@@ -57,7 +64,11 @@ it('an ingress whose subscription was cut asks at once for what it missed, and f
   });
   expect(orders).toEqual([{ kind: 'resend', ...attempt, sequence: 0 }]);
   expect(hellos).toEqual(['i', 'i']);
+  // A worker that drains waits until it is told that the end has arrived.
+  say([], [{ ...attempt, sequence: 0, events: [{ type: 'finish', reason: 'stop', usage: {} }] }]);
   for (const close of closers.reverse()) await close();
   links.close();
+  await until(() => orders.length > 1);
+  expect(orders.slice(1)).toEqual([{ kind: 'acknowledge', ...attempt, sequence: 1 }]);
   worker.close();
 });

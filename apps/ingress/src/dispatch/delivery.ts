@@ -47,9 +47,11 @@ export async function openDelivery(
       dispatcher.workerLost(worker, reason);
     },
   });
+  const orders = createOrderSender(bus, ingress);
+  lifecycle.onDrain('orders', () => orders.flush());
   const dispatcher = new Dispatcher({
     queue,
-    orders: createOrderSender(bus, ingress),
+    orders,
     directory,
     metrics,
     logger,

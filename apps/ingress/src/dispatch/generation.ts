@@ -61,7 +61,7 @@ export interface GenerationPlan {
 /** What a generation uses of its surroundings. */
 export interface GenerationServices {
   queue: JobQueue;
-  orders: OrderSender;
+  orders: Pick<OrderSender, 'send'>;
   metrics: Pick<IngressMetrics, 'attempts' | 'resends' | 'framesDropped'>;
   /** Epoch milliseconds. */
   now(): number;
