@@ -2,9 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { ask, startProcess, startRedis, until } from '@sluice/testing';
 import {
+  announceIngress,
   createJobQueue,
+  type Frame,
+  type InferenceJob,
   openLinks,
-  publishHello,
+  publishIngressNews,
   type Running,
   subscribeNews,
   subscribeReplies,
@@ -21,6 +24,17 @@ const openObserver = (url: string) =>
     },
   });
 
+/** A job of ingress `i` for the simulated model. */
+const createJob = (prompt: string): InferenceJob => ({
+  version: 1,
+  ...{ requestId: 'r', attempt: 1, replyTo: 'i', tenant: 't', model: 'sim' },
+  ...{ enqueuedAt: Date.now(), deadlineAt: Date.now() + 600_000 },
+  request: {
+    ...{ model: 'sim', sampling: {} },
+    messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
+  },
+});
+
 it('a worker tells where its answers stand to whoever says hello, and to all once it hears them again', async () => {
   await using redis = await startRedis({ own: true });
   await using _worker = await startProcess('apps/worker/src/main.ts', {
@@ -34,26 +48,14 @@ it('a worker tells where its answers stand to whoever says hello, and to all onc
     told.push(...batch.running);
   });
   const queue = createJobQueue(links.commands);
-  const prompt = '[[sim tokens=5 ttft=0 stall@1]]';
-  await queue.enqueue(
-    'sim',
-    {
-      version: 1,
-      ...{ requestId: 'r', attempt: 1, replyTo: 'i', tenant: 't', model: 'sim' },
-      ...{ enqueuedAt: Date.now(), deadlineAt: Date.now() + 600_000 },
-      request: {
-        ...{ model: 'sim', sampling: {} },
-        messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
-      },
-    },
-    1,
-  );
+  await queue.enqueue('sim', createJob('[[sim tokens=5 ttft=0 stall@1]]'), 1);
   await until(() => told.length > 0, { what: 'the first heartbeat' });
 
   // An answer that stands still is told by one heartbeat of ten, once in five seconds.
   const toldBefore = told.length;
   const hellos = 20;
-  for (let count = 0; count < hellos; count += 1) await publishHello(links.bus, 'i');
+  const hello = { type: 'hello', ingress: 'i' } as const;
+  for (let count = 0; count < hellos; count += 1) await publishIngressNews(links.bus, hello);
   await until(() => told.length >= toldBefore + hellos, { what: 'an answer to every hello' });
 
   let wanted = told.length;
@@ -71,6 +73,36 @@ it('a worker tells where its answers stand to whoever says hello, and to all onc
     { what: 'a word after every cut' },
   );
   expect(new Set(told.map(({ requestId, attempt }) => `${requestId} ${attempt}`))).toEqual(new Set(['r 1']));
+  await queue.close();
+  links.close();
+});
+
+it('a worker that ends keeps an answer for its ingress only until that says farewell', async () => {
+  await using redis = await startRedis({ own: true });
+  const links = await openObserver(redis.url);
+  // Otherwise it would be taken for dead.
+  const hideIngress = await announceIngress(links.commands, 'i');
+  let isClosing = false;
+  await subscribeNews(links.bus, (news) => {
+    isClosing ||= news.type === 'presence' && Object.values(news.pools).every(({ slots }) => slots === 0);
+  });
+  const ends: Frame[] = [];
+  await subscribeReplies(links.bus, 'i', ({ frames }) => {
+    ends.push(...frames.filter(({ events }) => events.some(({ type }) => type === 'finish')));
+  });
+  await using worker = await startProcess('apps/worker/src/main.ts', {
+    environment: { SLUICE_REDIS_URL: redis.url, SLUICE_OPS_PORT: '0' },
+  });
+  const queue = createJobQueue(links.commands);
+  await queue.enqueue('sim', createJob('[[sim tokens=1 ttft=0]]'), 1);
+  await until(() => ends.length > 0, { what: 'the answer' });
+
+  const exit = worker.stop();
+  await until(() => isClosing, { what: 'the begin of the drain' });
+  await publishIngressNews(links.bus, { type: 'farewell', ingress: 'i' });
+  expect(await exit).toEqual({ code: 0, signal: null });
+  expect(worker.lines.join()).not.toContain('drain limit');
+  await hideIngress();
   await queue.close();
   links.close();
 });

@@ -29,7 +29,7 @@ import {
   openLinks,
   printableAddress,
   type ReplyPublisher,
-  subscribeHello,
+  subscribeIngressNews,
   subscribeOrders,
 } from '@sluice/transport';
 import { loadBackends } from './backends.ts';
@@ -237,7 +237,8 @@ async function listenToIngresses(
     if (!isOnItsWay) obey(order, ingress);
     else void Promise.all(pools.map((pool) => pool.claimed())).then(() => obey(order, ingress));
   });
-  await subscribeHello(bus, (ingress) => {
+  await subscribeIngressNews(bus, ({ type, ingress }) => {
+    if (type === 'farewell') return publisher.abandon(ingress);
     void presence.announce();
     publisher.tell(ingress);
   });

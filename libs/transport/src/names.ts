@@ -20,7 +20,7 @@ export const replyChannel = (ingress: string): string => `${root}:reply:${ingres
 export const controlChannel = (worker: string): string => `${root}:control:${worker}`;
 /** Presence of workers, to all ingresses. */
 export const workersChannel = `${root}:workers`;
-/** Hellos of ingresses that start, to all workers, which answer with their presence. */
+/** Hellos and farewells of ingresses, to all workers. */
 export const ingressesChannel = `${root}:ingresses`;
 /** Exists for as long as an ingress renews it. */
 export const ingressKey = (ingress: string): string => `${root}:ingress:${ingress}`;

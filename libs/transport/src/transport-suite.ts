@@ -5,9 +5,9 @@ import { type Bus, createBus } from './bus.ts';
 import { createOrderSender, type Order, subscribeOrders } from './control.ts';
 import { announceIngress, isIngressAlive, subscribeReplies } from './presence/ingress-presence.ts';
 import {
-  publishHello,
+  publishIngressNews,
   publishNews,
-  subscribeHello,
+  subscribeIngressNews,
   subscribeNews,
   type WorkerNews,
 } from './presence/presence.ts';
@@ -189,9 +189,9 @@ export function describeTransport(name: string, start: () => Promise<Topology>):
       await subscribeNews(first.bus, (item) => news.push(item));
       await subscribeNews(second.bus, (item) => news.push(item));
       const hellos: string[] = [];
-      await subscribeHello(worker.bus, (ingress) => hellos.push(ingress));
+      await subscribeIngressNews(worker.bus, ({ ingress }) => hellos.push(ingress));
       expect(await publishNews(worker.bus, { type: 'exited', worker: 'w9' })).toBe(2);
-      expect(await publishHello(first.bus, 'mine')).toBe(1);
+      expect(await publishIngressNews(first.bus, { type: 'hello', ingress: 'mine' })).toBe(1);
       await until(() => news.length === 2 && hellos.length === 1);
       expect(hellos).toEqual(['mine']);
       expect(news).toEqual(Array(2).fill({ v: 1, type: 'exited', worker: 'w9' }));

@@ -3,15 +3,16 @@ import { ask, startRedis, until } from '@sluice/testing';
 import {
   type Attempt,
   type Frame,
+  type IngressNews,
   type Order,
   openLinks,
-  subscribeHello,
+  subscribeIngressNews,
   subscribeOrders,
 } from '@sluice/transport';
 import { expect, it } from 'vitest';
 import { openDelivery } from './delivery.ts';
 
-it('an ingress whose subscription was cut asks at once for what it missed, and tells what it has before it ends', async () => {
+it('an ingress whose subscription was cut asks at once for what it missed, and tells what it has, and that it ends', async () => {
   await using redis = await startRedis({ own: true });
   const open = (name: string) =>
     openLinks(redis.url, {
@@ -23,9 +24,10 @@ it('an ingress whose subscription was cut asks at once for what it missed, and t
       },
     });
   const [links, worker] = [await open('ingress'), await open('worker')];
-  const hellos: string[] = [];
+  const news: IngressNews[] = [];
+  const hello = { type: 'hello', ingress: 'i' };
   const orders: Order[] = [];
-  await subscribeHello(worker.bus, (ingress) => hellos.push(ingress));
+  await subscribeIngressNews(worker.bus, (item) => news.push(item));
   await subscribeOrders(worker.bus, 'w', (order) => orders.push(order));
 
   const closers: (() => Promise<void>)[] = [];
@@ -35,7 +37,7 @@ it('an ingress whose subscription was cut asks at once for what it missed, and t
     metrics: createIngressMetrics(),
     logger: createLogger({ name: 'test', destination: { write: () => undefined } }),
   });
-  await until(() => hellos.length === 1);
+  await until(() => news.length === 1);
   const clients = await ask(redis.port, 'CLIENT', 'LIST');
   const id = /id=(\d+)(?: (?!name=)\S+)* name=ingress-subscriber /.exec(clients)?.[1] ?? '';
   const nothing = () => undefined;
@@ -60,15 +62,16 @@ it('an ingress whose subscription was cut asks at once for what it missed, and t
   await until(() => {
     // A silent worker would be lost.
     say([]);
-    return orders.length > 0 && hellos.length > 1;
+    return orders.length > 0 && news.length > 1;
   });
   expect(orders).toEqual([{ kind: 'resend', ...attempt, sequence: 0 }]);
-  expect(hellos).toEqual(['i', 'i']);
+  expect(news).toEqual([hello, hello]);
   // A worker that drains waits until it is told that the end has arrived.
   say([], [{ ...attempt, sequence: 0, events: [{ type: 'finish', reason: 'stop', usage: {} }] }]);
   for (const close of closers.reverse()) await close();
   links.close();
-  await until(() => orders.length > 1);
+  await until(() => orders.length > 1 && news.length > 2);
   expect(orders.slice(1)).toEqual([{ kind: 'acknowledge', ...attempt, sequence: 1 }]);
+  expect(news.slice(2)).toEqual([{ type: 'farewell', ingress: 'i' }]);
   worker.close();
 });

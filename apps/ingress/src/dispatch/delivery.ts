@@ -7,7 +7,7 @@ import {
   type JobQueue,
   type Links,
   presenceIntervalMs,
-  publishHello,
+  publishIngressNews,
   repliesReach,
   subscribeNews,
   subscribeReplies,
@@ -48,7 +48,11 @@ export async function openDelivery(
     },
   });
   const orders = createOrderSender(bus, ingress);
-  lifecycle.onDrain('orders', () => orders.flush());
+  lifecycle.onDrain('orders', async () => {
+    await orders.flush();
+    // What no acknowledgement reaches any more would hold up a worker that drains.
+    await publishIngressNews(bus, { type: 'farewell', ingress }).catch(() => undefined);
+  });
   const dispatcher = new Dispatcher({
     queue,
     orders,
@@ -62,11 +66,12 @@ export async function openDelivery(
   });
   await subscribeReplies(bus, ingress, (batch) => dispatcher.receive(batch));
   await subscribeNews(bus, (news) => directory.receive(news));
+  const sayHello = () => publishIngressNews(bus, { type: 'hello', ingress });
   bus.onResubscribed(() => {
     dispatcher.resubscribed();
-    void publishHello(bus, ingress).catch(() => undefined);
+    void sayHello().catch(() => undefined);
   });
-  await links.patiently(() => publishHello(bus, ingress));
+  await links.patiently(sayHello);
   const stopAnnouncing = await links.patiently(() => announceIngress(commands, ingress));
   lifecycle.onDrain('presence', stopAnnouncing);
 

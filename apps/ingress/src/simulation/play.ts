@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '@sluice/canonical';
 import {
   createOrderSender,
-  publishHello,
+  publishIngressNews,
   publishNews,
   subscribeNews,
   subscribeReplies,
@@ -117,7 +117,7 @@ class Play {
       if (this.options.isIncurious) return;
       this.trace('the ingress is subscribed again');
       dispatcher.resubscribed();
-      publishHello(bus, ingress).catch(() => undefined);
+      publishIngressNews(bus, { type: 'hello', ingress }).catch(() => undefined);
     });
     for (let seat = 0; seat < schedule.workers; seat += 1) this.startWorker(seat);
     this.redis.onWaiting = () => {

@@ -8,7 +8,7 @@ import {
   publishNews,
   type ReplyPublisher,
   type ReplyWriter,
-  subscribeHello,
+  subscribeIngressNews,
   subscribeOrders,
 } from '@sluice/transport';
 import { between, type Random } from './random.ts';
@@ -92,7 +92,7 @@ export class SimulatedWorker implements Peer {
     });
     this.publisher.start();
     void subscribeOrders(bus, id, (order, ingress) => this.receive(order, ingress));
-    void subscribeHello(bus, (ingress) => {
+    void subscribeIngressNews(bus, ({ ingress }) => {
       this.announce();
       this.publisher.tell(ingress);
     });

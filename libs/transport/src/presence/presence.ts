@@ -38,16 +38,31 @@ export function publishNews(bus: Pick<Bus, 'publish'>, news: WorkerNews): Promis
   return bus.publish(workersChannel, JSON.stringify({ v: 1, ...news }));
 }
 
-/** Asks all workers who they are and what they run for this ingress, whose subscription has just been made. */
-export function publishHello(bus: Bus, ingress: string): Promise<number> {
-  return bus.publish(ingressesChannel, JSON.stringify({ v: 1, type: 'hello', ingress }));
+/**
+ * A message on the channel of ingresses.
+ * - `hello`: the subscription of this ingress has just been made; who is there, and what runs for it?
+ * - `farewell`: it ends, and wants nothing that may be kept for it.
+ */
+export interface IngressNews {
+  type: 'hello' | 'farewell';
+  ingress: string;
 }
 
-/** Calls `answer` with each ingress that asks by a hello. Resolves when our own subscription stands. */
-export function subscribeHello(bus: Bus, answer: (ingress: string) => void): Promise<void> {
+/** Tells every worker. Resolves with how many were told. */
+export function publishIngressNews(bus: Bus, news: IngressNews): Promise<number> {
+  return bus.publish(ingressesChannel, JSON.stringify({ v: 1, ...news }));
+}
+
+/**
+ * Subscribes to the news of ingresses. Resolves when the subscription stands. News of an unknown kind or version is
+ * ignored.
+ */
+export function subscribeIngressNews(bus: Bus, receive: (news: IngressNews) => void): Promise<void> {
   return bus.subscribe(ingressesChannel, (text) => {
-    const hello: unknown = JSON.parse(text);
-    if (isJsonObject(hello) && hello.v === 1 && typeof hello.ingress === 'string') answer(hello.ingress);
+    const news: unknown = JSON.parse(text);
+    if (!isJsonObject(news) || news.v !== 1) return;
+    const { type, ingress } = news;
+    if ((type === 'hello' || type === 'farewell') && typeof ingress === 'string') receive({ type, ingress });
   });
 }
 

@@ -179,7 +179,8 @@ export class Positions {
     );
   }
 
-  private abandon(ingress: string): void {
+  /** Gives up all attempts of an ingress. */
+  abandon(ingress: string): void {
     this.outboxes.delete(ingress);
     this.gone.add(ingress);
     const [oldest] = this.gone;
@@ -191,6 +192,6 @@ export class Positions {
       attempt.abandon();
       count += 1;
     }
-    this.services.onAbandoned?.(count);
+    if (count > 0) this.services.onAbandoned?.(count);
   }
 }

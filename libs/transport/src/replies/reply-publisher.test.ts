@@ -532,6 +532,24 @@ describe('all is delivered', () => {
     expect(await isDelivered()).toBe(true);
   });
 
+  it('when the ingress that has not acknowledged its attempts says farewell', async () => {
+    const { publisher, open, endTurn, abandoned } = await createBench();
+    const running = open();
+    const onAbandoned = vi.fn();
+    running.whenClosed(onAbandoned);
+    open(r2).write(finish);
+    publisher.open({ requestId: 'r3', attempt: 1, replyTo: 'other' })?.write(finish);
+    await endTurn();
+    const isDelivered = watch(publisher);
+    publisher.abandon('mine');
+    publisher.abandon('unknown');
+    expect(onAbandoned).toHaveBeenCalledOnce();
+    expect(abandoned).toEqual([2]);
+    expect(await isDelivered()).toBe(false);
+    publisher.abandon('other');
+    expect(await isDelivered()).toBe(true);
+  });
+
   it('or is not waited for any longer, when the limit aborts', async () => {
     const { publisher, open, endTurn } = await createBench();
     open().write(finish);

@@ -50,6 +50,8 @@ export interface ReplyPublisher {
   tell(ingress?: string): void;
   /** Forgets an attempt that nobody wants, with its frames. */
   forget(attempt: Attempt): void;
+  /** Gives up all attempts of an ingress that has said farewell. */
+  abandon(ingress: string): void;
   /** Characters of frames kept for all attempts. */
   readonly keptCharacters: number;
   /** Publishes what is pending at once. Resolves when Redis has taken it, or after 500 ms. */
@@ -156,6 +158,11 @@ class BatchingPublisher implements ReplyPublisher {
 
   forget(attempt: Attempt): void {
     this.attempts.delete(attempt);
+    this.noteDelivered();
+  }
+
+  abandon(ingress: string): void {
+    this.positions.abandon(ingress);
     this.noteDelivered();
   }
 
