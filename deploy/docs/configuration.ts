@@ -21,6 +21,7 @@ export function writeConfiguration(): string {
     '',
     '- All mistakes of the environment are reported together at the start, by name, and once there are none, all of the',
     '  settings file, by path. Ingresses, workers and the CLI warn about a name that starts with `SLUICE_` and means nothing.',
+    '- An ingress or a worker that is started with `--check` tells whether its settings are valid, and ends.',
     '- Durations are milliseconds. An empty value counts as absent.',
     '- `…_FILE` beside a name: that variable names a file which holds the value.',
     '',

@@ -95,6 +95,6 @@ it('an ingress refuses arguments instead of ignoring them, and does not repeat w
     environment: { SLUICE_KEY_SECRET: 'a secret of the tests', SLUICE_REDIS_URL: 'redis://127.0.0.1:1' },
     arguments: ['--redis', 'redis://:hush@127.0.0.1'],
   }).catch((error: Error) => error.message);
-  expect(failed).toContain('sluice ingress: takes no arguments; its settings are environment variables');
+  expect(failed).toContain('sluice ingress: takes no arguments but --check');
   expect(failed).not.toContain('hush');
 });

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Admission, createAdmission, createMemoryGate } from '@sluice/admission';
-import { loadCatalog } from '@sluice/catalog';
 import {
-  assertOpsPorts,
   createLifecycle,
   createLogger,
   type Environment,
@@ -14,7 +12,6 @@ import {
   maskSecrets,
   openFilesLimit,
   openOpsServer,
-  parseEnvironment,
   productVersion,
   renderMetrics,
   secretNamesOf,
@@ -25,7 +22,7 @@ import { createKeyStore, type KeyStore } from '@sluice/tenancy';
 import { type Links, openLinks, printableAddress, repliesReach } from '@sluice/transport';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
-import { type IngressConfig, ingressEnvironment, portsOf } from './config.ts';
+import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { openDelivery } from './dispatch/delivery.ts';
 import { limitConnections } from './guards/connection-limit.ts';
 import { watchKeys } from './guards/key-watch.ts';
@@ -35,6 +32,7 @@ import { PromptRoom } from './guards/prompt-room.ts';
 import { measurePools, openMetrics } from './process-metrics.ts';
 import { createRequestIds } from './request-ids.ts';
 import type { Services } from './services.ts';
+import { loadSettings } from './settings.ts';
 import { createTicker } from './ticker.ts';
 
 /** By how much a keep-alive may be late. */
@@ -45,15 +43,11 @@ const monotonic = () => performance.now();
  * Starts an ingress process, each part after those that it needs. The error that it throws is written for the operator.
  */
 export async function startIngress(environment: Environment): Promise<void> {
-  const { values: config, warnings } = parseEnvironment(ingressEnvironment, environment);
-  const { operations, api } = portsOf(config);
-  assertOpsPorts({ ...operations, count: 1 }, api);
-  const catalog = await loadCatalog(config.SLUICE_CONFIG, environment);
+  const { config, catalog, warnings } = await loadSettings(environment);
   const ingress = `i${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const logger = createLogger({ name: 'ingress', level: config.SLUICE_LOG_LEVEL }).child({ ingress });
   // All processes of a port read the same settings, so only the first of them, of seat 0, reports the warnings.
-  if (!config.SLUICE_PROCESS_SEAT)
-    for (const warning of [...warnings, ...catalog.warnings]) logger.warn(warning);
+  if (!config.SLUICE_PROCESS_SEAT) for (const warning of warnings) logger.warn(warning);
   const shown = maskSecrets(config, secretNamesOf(ingressEnvironment));
   logger.info({ version: productVersion(), config: shown, overridden: catalog.overridden }, 'starting');
 

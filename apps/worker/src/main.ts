@@ -1,16 +1,20 @@
-import { keepAllocationsYoung, refuseArguments, yieldToMainThread } from '@sluice/runtime';
+import { keepAllocationsYoung, type Purpose, readPurpose, yieldToMainThread } from '@sluice/runtime';
+import { checkSettings } from './check.ts';
 import { startProcess } from './process.ts';
 import { startSupervisor } from './supervise.ts';
 
-refuseArguments('worker');
+const purpose = readPurpose('worker');
 keepAllocationsYoung();
 yieldToMainThread();
 
-// The supervisor runs this same file for each process under it. An empty value counts as unset, as for every setting.
-const worker = process.env.SLUICE_WORKER_ID?.trim();
-const started = worker ? startProcess(worker, process.env) : startSupervisor(process.env);
-
-await started.catch((error: Error) => {
+await run(purpose).catch((error: Error) => {
   process.stderr.write(`sluice worker: ${error.message}\n`);
   process.exit(1);
 });
+
+function run(purpose: Purpose): Promise<void> {
+  if (purpose === 'check') return checkSettings(process.env);
+  // The supervisor runs this same file for each process under it. An empty value counts as unset, as for every setting.
+  const worker = process.env.SLUICE_WORKER_ID?.trim();
+  return worker ? startProcess(worker, process.env) : startSupervisor(process.env);
+}

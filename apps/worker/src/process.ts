@@ -11,7 +11,6 @@ import {
   maskSecrets,
   openFilesLimit,
   openOpsServer,
-  parseEnvironment,
   productVersion,
   renderMetrics,
   secretNamesOf,
@@ -32,12 +31,12 @@ import {
   subscribeIngressNews,
   subscribeOrders,
 } from '@sluice/transport';
-import { loadBackends } from './backends.ts';
 import { type WorkerConfig, workerEnvironment } from './config.ts';
 import { drainGenerations } from './drain.ts';
 import { lacksFiles } from './open-files.ts';
 import { PoolWorker } from './pool-worker.ts';
 import { Presence } from './presence.ts';
+import { loadSettings } from './settings.ts';
 import { startPools } from './start-pools.ts';
 
 /**
@@ -59,8 +58,7 @@ const bytesPerCharacter = 2;
  * it throws, also if no engine starts, is written for the operator.
  */
 export async function startProcess(worker: string, environment: Environment): Promise<void> {
-  const { values: config } = parseEnvironment(workerEnvironment, environment);
-  const { catalog, backends } = await loadBackends(config, environment);
+  const { config, catalog, backends } = await loadSettings(environment);
   const logger = createLogger({ name: 'worker', level: config.SLUICE_LOG_LEVEL }).child({ worker });
   const shown = maskSecrets(config, secretNamesOf(workerEnvironment));
   logger.info({ version: productVersion(), config: shown, overridden: catalog.overridden }, 'starting');

@@ -33,7 +33,7 @@ export * from './settings/config-error.ts';
 export * from './settings/environment.ts';
 export * from './settings/environment-values.ts';
 export * from './settings/overrides.ts';
-export * from './settings/refuse-arguments.ts';
+export * from './settings/purpose.ts';
 export { namesIn } from './settings/schema-names.ts';
 export { maskSecrets } from './settings/secrets.ts';
 export { settingNames } from './settings/setting-names.ts';

@@ -6,6 +6,7 @@ export { findLlamaPackage } from './llama-package.ts';
 export * from './process.ts';
 export * from './redis.ts';
 export { redisCertificate } from './redis-certificate.ts';
+export { type CheckOutcome, runCheck } from './run-check.ts';
 export { endOfTurn, writeTinyModel } from './tiny-model.ts';
 export { ask, startSentinel, startSingle, startSocket, type Topology } from './topology.ts';
 export * from './until.ts';
