@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { limits } from '@sluice/admission';
 import { Directory, type LimitChanges } from '@sluice/tenancy';
-import { findFreePort, type OwnTestRedis, startOwnRedis } from '@sluice/testing';
+import { findFreePort, type OwnTestRedis, startCluster, startOwnRedis } from '@sluice/testing';
 import { connected, openRedis } from '@sluice/transport';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { runCli, type Surroundings } from './cli.ts';
@@ -380,6 +380,17 @@ it('a Redis that is not there is named without its password', async () => {
   expect(code).toBe(1);
   expect(errors).toMatch(/^sluice: redis at 127\.0\.0\.1:\d+ is not reachable: .*ECONNREFUSED/);
   expect(errors).not.toContain('hunter2');
+});
+
+it('a Redis that no ingress would work with is refused with the remedy, before anything is changed', async () => {
+  const cluster = await startCluster();
+  environment.SLUICE_REDIS_URL = cluster.nodes[0]?.url ?? '';
+  const { code, errors } = await run('tenants', 'create', 'acme');
+  await cluster.stop();
+  expect(code).toBe(1);
+  expect(errors).toBe(
+    'sluice: Redis is one of 3 masters of a cluster, whose URL starts with redis+cluster://\n',
+  );
 });
 
 it('a Redis that takes no writes says why', async () => {

@@ -1,6 +1,6 @@
 import { type Admission, createAdmission } from '@sluice/admission';
 import { Directory } from '@sluice/tenancy';
-import { openRedis, reached } from '@sluice/transport';
+import { checkRedis, openRedis, reached } from '@sluice/transport';
 import type { CliConfig } from './config.ts';
 
 /** What the commands work with. */
@@ -13,12 +13,16 @@ export interface Services extends Disposable {
 
 const connectLimitMs = 3_000;
 
-/** Connects to Redis. If it does not answer in time, throws `unavailable` with the address, without its password. */
+/**
+ * Connects to Redis. If it does not answer in time, throws `unavailable` with the address, without its password; also if
+ * it is one that no ingress would work with.
+ */
 export async function openServices({ redisUrl, keySecret }: CliConfig): Promise<Services> {
   // Connection errors are not printed one by one: `reached` throws with the reason.
   const redis = openRedis(redisUrl, { profile: 'command', name: 'sluice-cli', onError: () => undefined });
   try {
     await reached(redisUrl, [redis], AbortSignal.timeout(connectLimitMs));
+    await checkRedis(redis);
   } catch (error) {
     redis.disconnect();
     throw error;
