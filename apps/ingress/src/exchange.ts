@@ -7,8 +7,9 @@ import {
   type Usage,
 } from '@sluice/canonical';
 import type { HttpFacts } from '@sluice/formats';
-import type { DurationSeries, IngressMetrics, Logger, Outcome } from '@sluice/runtime';
+import type { DurationSeries, IngressMetrics, Logger, Outcome, TraceSpan, Tracing } from '@sluice/runtime';
 import type { Caller } from '@sluice/tenancy';
+import { closeSpan } from './exchange-span.ts';
 
 /** The facts of one request that its log line and its metrics report. Never its content, never its credential. */
 export interface Exchange {
@@ -33,6 +34,8 @@ export interface Exchange {
   /** How many answers it asks for; absent until its body has been read. */
   choices?: number;
   queueWaitMs?: number;
+  /** When its first generation was claimed. Monotonic milliseconds; absent until then. */
+  claimedAt?: number;
   attempts?: number;
   /** The worker that had it last; absent while it waits, and if it never entered the queue. */
   worker?: string;
@@ -42,6 +45,8 @@ export interface Exchange {
   tokenGaps?: DurationSeries;
   /** The tokens that it is charged for; absent if it never entered the queue. */
   usage?: Usage;
+  /** Absent without tracing, and until it is known what is asked. */
+  span?: TraceSpan;
   outcome?: Outcome;
   /** How much is left of the caller's rates; absent if admission was not asked or did not answer. */
   rates?: readonly RateState[];
@@ -53,6 +58,8 @@ export interface Exchange {
 export interface ExchangeServices {
   metrics: IngressMetrics;
   logger: Logger;
+  /** Absent if no collector of traces is set. */
+  tracing?: Tracing | undefined;
   /** Monotonic milliseconds. */
   monotonic(): number;
 }
@@ -112,8 +119,9 @@ export function noteError(
 /** Counts and logs a request that has ended, unless it was a probe. Call it once. */
 export function closeExchange(exchange: Exchange, status: number, services: ExchangeServices): void {
   if (exchange.isProbe) return;
-  const { metrics, logger, monotonic } = services;
-  const durationMs = monotonic() - exchange.arrivedAt;
+  const { metrics, logger, tracing } = services;
+  const at = services.monotonic();
+  const durationMs = at - exchange.arrivedAt;
   const outcome = exchange.outcome ?? (status < 400 ? 'ok' : 'cut');
   const { format, model, usage } = exchange;
   metrics.requests.inc({ format, outcome });
@@ -129,10 +137,11 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
   if (firstContentAt !== undefined && lastContentAt !== undefined && tokens !== undefined && tokens > 1) {
     metrics.timePerOutputToken.observe({ format }, (lastContentAt - firstContentAt) / (tokens - 1));
   }
+  closeSpan(exchange, { status, outcome, at }, tracing);
   logger.info(
     {
       requestId: exchange.requestId,
-      traceId: traceIdOf(exchange.facts.headers.traceparent),
+      traceId: exchange.span?.traceId ?? traceIdOf(exchange.facts.headers.traceparent),
       clientRequestId: clientRequestIdOf(exchange.facts.headers['x-client-request-id']),
       format,
       model,

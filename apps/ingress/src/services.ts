@@ -1,6 +1,6 @@
 import type { Admission } from '@sluice/admission';
 import type { Catalog } from '@sluice/catalog';
-import type { IngressMetrics, Logger, Readiness } from '@sluice/runtime';
+import type { IngressMetrics, Logger, Readiness, Tracing } from '@sluice/runtime';
 import type { KeyStore } from '@sluice/tenancy';
 import type { JobQueue, WorkerDirectory } from '@sluice/transport';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
@@ -23,6 +23,8 @@ export interface Services {
   ticker: Ticker;
   metrics: IngressMetrics;
   logger: Logger;
+  /** Absent if no collector of traces is set. */
+  tracing?: Tracing | undefined;
   /** Id of this process. */
   ingress: string;
   /** Silence after which a stream is opened, or sent a keep-alive. */

@@ -1,11 +1,19 @@
 import { type LoadedCatalog, loadCatalog } from '@sluice/catalog';
-import { assertOpsPorts, type Environment, parseEnvironment } from '@sluice/runtime';
+import {
+  assertOpsPorts,
+  type Environment,
+  parseEnvironment,
+  parseTraceSettings,
+  type TraceSampling,
+} from '@sluice/runtime';
 import { type IngressConfig, ingressEnvironment, portsOf } from './config.ts';
 
 /** All that an ingress is told. */
 export interface IngressSettings {
   config: IngressConfig;
   catalog: LoadedCatalog;
+  /** Which traces are recorded; absent if none are. */
+  traces?: TraceSampling;
   /** Sentences about what is legal but probably not intended. */
   warnings: readonly string[];
 }
@@ -18,5 +26,11 @@ export async function loadSettings(environment: Environment): Promise<IngressSet
   const isOneOfSeveral = config.SLUICE_PROCESS_SEAT !== undefined;
   assertOpsPorts({ ...operations, ...(isOneOfSeveral && { count: 1 }) }, api);
   const catalog = await loadCatalog(config.SLUICE_CONFIG, environment);
-  return { config, catalog, warnings: [...warnings, ...catalog.warnings] };
+  const traces = parseTraceSettings(environment);
+  return {
+    config,
+    catalog,
+    warnings: [...warnings, ...traces.warnings, ...catalog.warnings],
+    ...(traces.sampling && { traces: traces.sampling }),
+  };
 }

@@ -12,6 +12,7 @@ import {
   maskSecrets,
   openFilesLimit,
   openOpsServer,
+  openTracing,
   productVersion,
   renderMetrics,
   secretNamesOf,
@@ -43,7 +44,7 @@ const monotonic = () => performance.now();
  * Starts an ingress process, each part after those that it needs. The error that it throws is written for the operator.
  */
 export async function startIngress(environment: Environment): Promise<void> {
-  const { config, catalog, warnings } = await loadSettings(environment);
+  const { config, catalog, traces, warnings } = await loadSettings(environment);
   const ingress = `i${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const logger = createLogger({ name: 'ingress', level: config.SLUICE_LOG_LEVEL }).child({ ingress });
   // All processes of a port read the same settings, so only the first of them, of seat 0, reports the warnings.
@@ -53,6 +54,8 @@ export async function startIngress(environment: Environment): Promise<void> {
 
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = openMetrics(catalog);
+  const tracing = await openTracing(traces, { service: 'sluice-ingress', instance: ingress, logger });
+  lifecycle.onDrain('traces', async () => tracing?.close());
   const parts: IngressProcess = { config, ingress, logger, lifecycle, metrics };
   const links = await connect(parts);
   const keys = await openKeys(links, parts);
@@ -81,6 +84,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     ticker,
     metrics,
     logger,
+    tracing,
     ingress,
     keepAliveMs: config.SLUICE_KEEP_ALIVE_MS,
     requestTimeoutMs: config.SLUICE_REQUEST_TIMEOUT_MS,

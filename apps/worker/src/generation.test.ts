@@ -40,6 +40,7 @@ function begin(
     generate: async (_request, run) => play(run),
   };
   const generation = new Generation(job, {
+    pool: 'p',
     engine,
     backendModel: 'm',
     limits: { contextTokens: 4096, maxOutputTokens: 512 },

@@ -6,10 +6,12 @@ import {
   isTerminal,
   type ModelLimits,
   nothingSpent,
+  type Usage,
 } from '@sluice/canonical';
 import type { Engine, FailureFacts, GenerationRun } from '@sluice/engines';
-import type { Clock, Outcome } from '@sluice/runtime';
+import type { Clock, Outcome, TraceSpan, Tracing } from '@sluice/runtime';
 import { attemptId, type ClosedReason, type InferenceJob, type ReplyWriter } from '@sluice/transport';
+import { closeAttemptSpan, openAttemptSpan } from './attempt-span.ts';
 
 /** Why a generation is stopped from outside. */
 export type StopReason = 'cancelled' | 'deadline' | 'drained' | ClosedReason;
@@ -18,10 +20,14 @@ export type StopReason = 'cancelled' | 'deadline' | 'drained' | ClosedReason;
 export interface GenerationServices {
   engine: Engine;
   writer: ReplyWriter;
+  /** Name of its pool. */
+  pool: string;
   backendModel: string;
   /** The limits of the model. */
   limits: ModelLimits;
   clock: Clock;
+  /** Absent if no collector of traces is set. */
+  tracing?: Tracing | undefined;
 }
 
 /** How a generation ended, for metrics and logs. */
@@ -56,6 +62,9 @@ export class Generation {
   private hasAsked = false;
   private outcome: Outcome | undefined;
   private firstContentAt: number | undefined;
+  /** What the engine has told of the tokens at its end. */
+  private usage: Usage | undefined;
+  private span: TraceSpan | undefined;
   private hasFailed = false;
   private facts: FailureFacts = {};
   private readonly release: () => void;
@@ -80,6 +89,8 @@ export class Generation {
     // knows which request it was, and counts the death against it.
     await writer.announced;
     const startedAt = clock.monotonic();
+    const call = { pool: services.pool, backendModel: services.backendModel, startedAt };
+    this.span = openAttemptSpan(job, call, services.tracing);
     let cause: unknown;
     try {
       if (this.outcome === undefined) {
@@ -94,9 +105,14 @@ export class Generation {
       deadline.cancel();
       this.release();
     }
+    const { outcome = 'cancelled', firstContentAt, usage } = this;
+    if (this.span) {
+      const end = { outcome, usage, firstContentAt, at: clock.monotonic() };
+      closeAttemptSpan(this.span, job, call, end);
+    }
     return {
-      kind: this.outcome ?? 'cancelled',
-      ...(this.firstContentAt !== undefined && { firstContentMs: this.firstContentAt - startedAt }),
+      kind: outcome,
+      ...(firstContentAt !== undefined && { firstContentMs: firstContentAt - startedAt }),
       ...(this.hasFailed && { failure: this.facts }),
       ...(cause !== undefined && { cause }),
     };
@@ -117,12 +133,13 @@ export class Generation {
 
   private order(): GenerationRun {
     const { job } = this;
+    const traceparent = this.span?.traceparent ?? job.traceparent;
     const { backendModel, limits } = this.services;
     const { contextTokens, maxOutputTokens } = limits;
     return {
       id: job.requestId,
       callId: attemptId(job),
-      ...(job.traceparent !== undefined && { traceparent: job.traceparent }),
+      ...(traceparent !== undefined && { traceparent }),
       tenant: job.tenant,
       backendModel,
       ...(contextTokens !== undefined && { contextTokens }),
@@ -143,6 +160,7 @@ export class Generation {
       this.firstContentAt = this.services.clock.monotonic();
     if (isTerminal(event)) {
       this.hasFailed = event.type === 'error';
+      this.usage = event.usage;
       this.outcome = event.type === 'error' ? event.error.kind : 'ok';
     }
     this.services.writer.write(event);

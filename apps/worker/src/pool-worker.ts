@@ -7,6 +7,7 @@ import {
   type Logger,
   type Outcome,
   outcomes,
+  type Tracing,
   TransientMap,
   type WorkerMetrics,
 } from '@sluice/runtime';
@@ -37,6 +38,8 @@ export interface PoolWorkerOptions {
   publisher: ReplyPublisher;
   metrics: WorkerMetrics;
   logger: Logger;
+  /** Absent if no collector of traces is set. */
+  tracing?: Tracing | undefined;
   clock: Clock;
 }
 
@@ -131,7 +134,7 @@ export class PoolWorker {
   }
 
   private async run(job: InferenceJob, isAnnounced: boolean): Promise<void> {
-    const { catalog, engine, publisher, metrics, clock, pool } = this.options;
+    const { catalog, engine, publisher, metrics, clock, pool, tracing } = this.options;
     const model = catalog.models.get(job.model);
     // All that an ingress had waiting when it died is still claimed. Each would run until it is given up as the first
     // were, for seconds, while the requests of others wait.
@@ -145,7 +148,8 @@ export class PoolWorker {
       return;
     }
     const { backendModel } = model;
-    const generation = new Generation(job, { engine, writer, backendModel, limits: model, clock });
+    const services = { engine, writer, pool: pool.name, backendModel, limits: model, clock, tracing };
+    const generation = new Generation(job, services);
     const key = attemptId(job);
     this.running.set(key, generation);
     const startedAt = clock.monotonic();

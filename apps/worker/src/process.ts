@@ -11,6 +11,7 @@ import {
   maskSecrets,
   openFilesLimit,
   openOpsServer,
+  openTracing,
   productVersion,
   renderMetrics,
   secretNamesOf,
@@ -58,7 +59,7 @@ const bytesPerCharacter = 2;
  * it throws, also if no engine starts, is written for the operator.
  */
 export async function startProcess(worker: string, environment: Environment): Promise<void> {
-  const { config, catalog, backends } = await loadSettings(environment);
+  const { config, catalog, backends, traces } = await loadSettings(environment);
   const logger = createLogger({ name: 'worker', level: config.SLUICE_LOG_LEVEL }).child({ worker });
   const shown = maskSecrets(config, secretNamesOf(workerEnvironment));
   logger.info({ version: productVersion(), config: shown, overridden: catalog.overridden }, 'starting');
@@ -66,6 +67,8 @@ export async function startProcess(worker: string, environment: Environment): Pr
   const metrics = createWorkerMetrics();
   metrics.buildInfo.set({ version: productVersion() }, 1);
   metrics.workerRestarts.inc(config.SLUICE_WORKER_RESTARTS);
+  const tracing = await openTracing(traces, { service: 'sluice-worker', instance: worker, logger });
+  lifecycle.onDrain('traces', async () => tracing?.close());
   const parts: WorkerProcess = { config, worker, logger, lifecycle, metrics };
   const links = await connect(parts);
   const { commands: redis, bus } = links;
@@ -73,7 +76,8 @@ export async function startProcess(worker: string, environment: Environment): Pr
   const room = openJobRoom(parts);
   const fileRoom = new Turns(heapLimitBytes() * fileShare);
   metrics.jobBytes.readFrom(() => room.takenBytes + fileRoom.taken);
-  const shared = { catalog, redis, room, worker, publisher, metrics, logger, clock: systemClock };
+  const surroundings = { worker, metrics, logger, tracing, clock: systemClock };
+  const shared = { ...surroundings, catalog, redis, room, publisher };
   const engines = await Promise.all(
     backends.map(async ({ pool, backend }) => ({
       pool,

@@ -1,5 +1,11 @@
 import type { LoadedCatalog } from '@sluice/catalog';
-import { assertOpsPorts, type Environment, parseEnvironment } from '@sluice/runtime';
+import {
+  assertOpsPorts,
+  type Environment,
+  parseEnvironment,
+  parseTraceSettings,
+  type TraceSampling,
+} from '@sluice/runtime';
 import { loadBackends, type PoolBackend } from './backends.ts';
 import { type WorkerConfig, workerEnvironment } from './config.ts';
 
@@ -9,6 +15,8 @@ export interface WorkerSettings {
   catalog: LoadedCatalog;
   /** The pools that it serves. */
   backends: readonly PoolBackend[];
+  /** Which traces are recorded; absent if none are. */
+  traces?: TraceSampling;
   /** Sentences about what is legal but probably not intended. */
   warnings: readonly string[];
 }
@@ -20,5 +28,12 @@ export async function loadSettings(environment: Environment): Promise<WorkerSett
   // Under a supervisor, each process has got a port of its own.
   assertOpsPorts({ host, first, count: SLUICE_WORKER_ID === undefined ? SLUICE_PROCESSES : 1 });
   const { catalog, backends } = await loadBackends(config, environment);
-  return { config, catalog, backends, warnings: [...warnings, ...catalog.warnings] };
+  const traces = parseTraceSettings(environment);
+  return {
+    config,
+    catalog,
+    backends,
+    warnings: [...warnings, ...traces.warnings, ...catalog.warnings],
+    ...(traces.sampling && { traces: traces.sampling }),
+  };
 }

@@ -7,6 +7,7 @@ import {
   opsPorts,
   ProcessPool,
   parseEnvironment,
+  parseTraceSettings,
   stopMarginMs,
 } from '@sluice/runtime';
 import { createPublisher, openRedis, publishNews } from '@sluice/transport';
@@ -20,7 +21,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
   const { values: config, warnings } = parseEnvironment(workerEnvironment, environment);
   const logger = createLogger({ name: 'worker-supervisor', level: config.SLUICE_LOG_LEVEL });
   // The processes read the same environment, so only the supervisor reports the warnings.
-  for (const warning of warnings) logger.warn(warning);
+  for (const warning of [...warnings, ...parseTraceSettings(environment).warnings]) logger.warn(warning);
   const { SLUICE_OPS_HOST: host, SLUICE_OPS_PORT: first, SLUICE_PROCESSES: count } = config;
   const ports = opsPorts({ host, first, count });
   const drainLimitMs = config.SLUICE_DRAIN_LIMIT_MS;

@@ -47,4 +47,6 @@ export * from './time/fake-clock.ts';
 export * from './time/regular-look.ts';
 export * from './time/timing-wheel.ts';
 export * from './time/turn-batch.ts';
+export { parseTraceSettings, type TraceSampling } from './tracing/trace-settings.ts';
+export * from './tracing/tracing.ts';
 export * from './without-redis.ts';

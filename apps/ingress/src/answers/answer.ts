@@ -201,6 +201,8 @@ export class Answer {
       enter,
       onEvents: (events) => this.receive(choice, events),
       onClaimed: (queueWaitMs) => this.claimed(choice, queueWaitMs),
+      onAnotherAttempt: (reason) =>
+        exchange.span?.addEvent(`another attempt: ${reason}`, services.monotonic()),
       onWorkerDone: () => this.workerDone(choice),
     });
     this.generations[choice] = generation;
@@ -208,8 +210,10 @@ export class Answer {
   }
 
   private claimed(choice: number, queueWaitMs: number): void {
-    this.slotTime.began(choice, this.services.monotonic());
+    const at = this.services.monotonic();
+    this.slotTime.began(choice, at);
     this.exchange.queueWaitMs ??= queueWaitMs;
+    this.exchange.claimedAt ??= at;
     this.services.metrics.queueWait.observe({ pool: this.plan.pool.name }, queueWaitMs);
   }
 

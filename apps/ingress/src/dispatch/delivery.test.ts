@@ -50,7 +50,7 @@ it('an ingress whose subscription was cut asks at once for what it missed, and t
       request: { model: 'm', messages: [], sampling: {} },
     },
     enter: async () => undefined,
-    ...{ onEvents: nothing, onWorkerDone: nothing, onClaimed: nothing },
+    ...{ onEvents: nothing, onWorkerDone: nothing, onClaimed: nothing, onAnotherAttempt: nothing },
   });
   await generation.begin();
   const attempt = { requestId: 'r', attempt: 1 };

@@ -90,6 +90,7 @@ function createBench() {
     },
     onEvents: (events) => delivered.push(...events),
     onClaimed: (waitMs) => waits.push(waitMs),
+    onAnotherAttempt: () => undefined,
     onWorkerDone: () => undefined,
     ...changes,
   });

@@ -56,6 +56,8 @@ export interface GenerationPlan {
   onWorkerDone(): void;
   /** A worker has claimed the generation for the first time, this long after the attempt was put into the queue. */
   onClaimed(queueWaitMs: number): void;
+  /** It gets another attempt, for this reason. */
+  onAnotherAttempt(reason: AttemptReason): void;
 }
 
 /** What a generation uses of its surroundings. */
@@ -227,6 +229,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts,
 
   enqueue(attempt: number, resume: Resume | undefined, reason: AttemptReason): void {
     this.services.metrics.attempts.inc({ reason });
+    this.plan.onAnotherAttempt(reason);
     const send = (): void => {
       if (this.machine.attempt !== attempt) return;
       this.send(attempt, resume).catch(() => {

@@ -9,6 +9,7 @@ import { replyHeaders, writeJson } from '../answers/reply.ts';
 import { singleAnswer } from '../answers/single-answer.ts';
 import { streamAnswer } from '../answers/stream-answer.ts';
 import type { Exchange } from '../exchange.ts';
+import { openSpan } from '../exchange-span.ts';
 import { httpFacts } from '../http-facts.ts';
 import { noBody, readBody, refuseCompressed } from '../plugins/body.ts';
 import { writeFailure } from '../plugins/errors.ts';
@@ -121,8 +122,9 @@ async function answerCall(
     return;
   }
 
-  const { traceparent } = facts.headers;
+  openSpan(exchange, services.tracing);
   const plan: AnswerPlan = { request, call, caller, model, pool };
+  const traceparent = exchange.span?.traceparent ?? facts.headers.traceparent;
   if (typeof traceparent === 'string' && traceIdOf(traceparent)) plan.traceparent = traceparent;
 
   if (call.stream) await streamAnswer(plan, codec, exchange, response, services);

@@ -196,6 +196,7 @@ class Play {
         },
         onEvents: (events) => this.deliver(client, events),
         onClaimed: () => undefined,
+        onAnotherAttempt: () => undefined,
         onWorkerDone: () => undefined,
       });
       client.handle = dispatched;
