@@ -1,7 +1,7 @@
+import { longestTimerMs } from '@sluice/runtime';
 import { z } from 'zod';
 
-const maxTimerMs = 2_147_483_647;
-const durationMs = () => z.number().int().min(1).max(maxTimerMs);
+const durationMs = () => z.number().int().min(1).max(longestTimerMs);
 const tokens = () => z.number().int().min(1);
 
 const backendSettings = z.looseObject({

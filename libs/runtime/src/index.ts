@@ -42,7 +42,7 @@ export { nearestSpelling, spellingHint } from './settings/spelling.ts';
 export { checkSettings, printPath } from './settings/zod-problems.ts';
 export * from './time/after-turn.ts';
 export * from './time/awake-limit.ts';
-export { type Clock, steadyNow, systemClock, type Timer } from './time/clock.ts';
+export { type Clock, longestTimerMs, steadyNow, systemClock, type Timer } from './time/clock.ts';
 export * from './time/fake-clock.ts';
 export * from './time/regular-look.ts';
 export * from './time/timing-wheel.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Logger } from '../logging/logger.ts';
 import { openTestFolder } from '../test-folder.ts';
+import { longestTimerMs } from '../time/clock.ts';
 import { ProcessPool } from './process-pool.ts';
 
 const started: ChildProcess[] = [];
@@ -84,7 +85,7 @@ describe('a process of a pool', () => {
    * A pool of one process, by a clock that the test moves. The process ends as soon as it serves, but in its `stays`-th
    * life, in which it writes its id to a file and heeds no SIGTERM.
    */
-  function createPool(stays: number) {
+  function createPool(stays: number, drainLimitMs = 1_000) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const folder = openTestFolder();
     const entry = join(folder, 'child.mjs');
@@ -110,7 +111,7 @@ describe('a process of a pool', () => {
         lives.push(restarts);
         return { ...process.env, ...(lives.length === stays && { PID_FILE: pidFile }) };
       },
-      drainLimitMs: 1_000,
+      drainLimitMs,
       // All that it says.
       logger: {
         error: ({ restartInMs }: { restartInMs: number }) => {
@@ -231,5 +232,17 @@ describe('a process of a pool', () => {
     await Promise.all([gone, stopped]);
     vi.advanceTimersByTime(60_000);
     expect([lives, told]).toEqual([[0], []]);
+  });
+
+  it('has all the time of the longest drain limit that there is', async () => {
+    const { pool, staying } = createPool(1, longestTimerMs);
+    await pool.add();
+    await staying();
+    const stopped = pool.stop();
+    vi.advanceTimersByTime(longestTimerMs - 1);
+    // The time that it has left: what was killed would look alive for another moment.
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(1);
+    await stopped;
   });
 });

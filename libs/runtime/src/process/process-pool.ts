@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { z } from 'zod';
 import type { Logger } from '../logging/logger.ts';
 import type { Environment } from '../settings/environment.ts';
+import { systemClock } from '../time/clock.ts';
 
 /** The pause before the second restart in a row. The first has none, and every further pause is twice as long. */
 const firstPauseMs = 200;
@@ -106,9 +107,10 @@ class Seat {
     const { child } = this;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => child.kill('SIGKILL'), this.options.drainLimitMs + killAfterMs);
+      const limitMs = this.options.drainLimitMs + killAfterMs;
+      const limit = systemClock.after(limitMs, () => child.kill('SIGKILL'));
       child.once('exit', () => {
-        clearTimeout(timer);
+        limit.cancel();
         resolve();
       });
       child.kill('SIGTERM');

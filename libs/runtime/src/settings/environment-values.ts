@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { longestTimerMs } from '../time/clock.ts';
 
 /** A whole number within bounds, at least 0 by default. Digits only: `1e3` and `0x10` are refused. */
 export function wholeNumber({ min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {}) {
@@ -9,12 +10,9 @@ export function wholeNumber({ min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: 
     .pipe(z.number().int().min(min).max(max));
 }
 
-/** The longest time that a timer can wait, about 24 days. For more, it fires at once. */
-const longestMs = 2_147_483_647;
-
 /** Milliseconds that a timer can wait, at least 0 by default. */
 export function durationMs({ min = 0 }: { min?: number } = {}) {
-  return wholeNumber({ min, max: longestMs });
+  return wholeNumber({ min, max: longestTimerMs });
 }
 
 /** A TCP port; 0 lets the system choose one. */

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { steadyNow, systemClock } from './clock.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { longestTimerMs, steadyNow, systemClock } from './clock.ts';
 import { FakeClock } from './fake-clock.ts';
 
 describe('FakeClock', () => {
@@ -87,15 +87,24 @@ describe('the steady clock', () => {
   });
 });
 
-it('a timer of the system that is cancelled does not run', () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  try {
+describe('a timer of the system', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it('does not run once it is cancelled', () => {
     systemClock.after(10, () => expect.unreachable()).cancel();
     {
       using _timer = systemClock.after(10, () => expect.unreachable());
     }
     expect(vi.getTimerCount()).toBe(0);
-  } finally {
-    vi.useRealTimers();
-  }
+  });
+
+  it('of more than Node waits for runs after the longest time, and not at once', () => {
+    const run = vi.fn();
+    systemClock.after(longestTimerMs + 6_000, run);
+    vi.advanceTimersByTime(longestTimerMs - 1);
+    expect(run).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(run).toHaveBeenCalledOnce();
+  });
 });

@@ -16,12 +16,15 @@ export interface Timer extends Disposable {
   unref(): void;
 }
 
-/** The host's clock. */
+/** The longest time that a timer of Node waits, about 24 days. For more, it would fire at once. */
+export const longestTimerMs = 2_147_483_647;
+
+/** The host's clock. Its timers wait for `longestTimerMs` at most, also where a sum of settings is longer. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, callback) {
-    const timeout = setTimeout(callback, delayMs);
+    const timeout = setTimeout(callback, Math.min(delayMs, longestTimerMs));
     const cancel = () => clearTimeout(timeout);
     return { cancel, unref: () => void timeout.unref(), [Symbol.dispose]: cancel };
   },
