@@ -9,7 +9,7 @@ import { FullPools } from './full-pools.ts';
 import { type Answer, Ledger, type Reservation } from './ledger.ts';
 import type { Estimate, Scope } from './limit.ts';
 import { type MemoryGate, memoryRefusal } from './memory-gate.ts';
-import { type AdmissionNames, admissionNames, type Book, policyKey } from './names.ts';
+import { type Book, booksInUse, policyKey, tenantBook } from './names.ts';
 import type { ScopedLimit } from './policy.ts';
 import { rateStates } from './rate-states.ts';
 import { limits } from './registry.ts';
@@ -24,8 +24,6 @@ export interface AdmissionOptions {
   clock?: Clock;
   /** Checked before everything else; absent means that the memory of Redis is not watched. */
   memoryGate?: Pick<MemoryGate, 'check'>;
-  /** First part of every Redis key; default `sluice`. */
-  prefix?: string;
   /** How long a dead process's reservations live, in milliseconds; default 15,000. */
   leaseMs?: number;
   /** Milliseconds between renewals; default a third of `leaseMs`. */
@@ -110,28 +108,19 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
 class RedisAdmission implements Admission {
   private readonly options: AdmissionOptions;
-  private readonly names: AdmissionNames;
   private readonly ledger: Ledger;
   private readonly clock: Clock;
   private readonly tickets: Tickets;
-  private readonly checks: KnownChecks;
+  private readonly checks = new KnownChecks();
   private readonly fullPools: FullPools;
   private readonly assumedOutputTokens: number;
 
   constructor(options: AdmissionOptions) {
-    const {
-      redis,
-      clock = systemClock,
-      prefix = 'sluice',
-      leaseMs = 15_000,
-      assumedOutputTokens = 1024,
-    } = options;
+    const { redis, clock = systemClock, leaseMs = 15_000, assumedOutputTokens = 1024 } = options;
     this.options = options;
     this.clock = clock;
     this.assumedOutputTokens = assumedOutputTokens;
-    this.names = admissionNames(prefix);
     this.ledger = new Ledger(redis, leaseMs);
-    this.checks = new KnownChecks(this.names);
     this.fullPools = new FullPools(() => clock.monotonic());
     this.tickets = new Tickets({
       redis,
@@ -139,7 +128,6 @@ class RedisAdmission implements Admission {
       clock,
       leaseMs,
       renewEveryMs: options.renewEveryMs ?? Math.floor(leaseMs / 3),
-      booksInUse: this.names.booksInUse,
       onFreed: (pool, jobs) => this.fullPools.freed(pool, jobs),
     });
   }
@@ -203,7 +191,7 @@ class RedisAdmission implements Admission {
 
   async inspect(): Promise<Inspection> {
     const books: Inspection['books'] = {};
-    for (const book of await this.options.redis.zrange(this.names.booksInUse, '0', '-1')) {
+    for (const book of await this.options.redis.zrange(booksInUse, '0', '-1')) {
       const { requests, reserved } = await this.ledger.inspect(book);
       books[book] = { requests, reservedTokens: reserved };
     }
@@ -231,7 +219,7 @@ class RedisAdmission implements Admission {
   }
 
   private async forgetScopes(tenant: string, scopes: readonly (string | undefined)[]): Promise<void> {
-    const book = this.names.tenantBook(tenant);
+    const book = tenantBook(tenant);
     await this.options.redis.unlink(
       limits.flatMap(({ name }) => scopes.map((id) => policyKey(book, name, id))),
     );

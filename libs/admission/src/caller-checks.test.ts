@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { KnownChecks } from './caller-checks.ts';
-import { admissionNames } from './names.ts';
 
-const checks = new KnownChecks(admissionNames('sluice'));
+const checks = new KnownChecks();
 const limits = { tenant: { concurrency: { max: 3 } }, key: { 'request-rate': { max: 9, periodMs: 1000 } } };
 const caller = (changes = {}) => checks.ofCaller({ tenant: 'acme', keyId: 'key_1', limits, ...changes });
 const keysOf = ({ list }: ReturnType<typeof caller>) => list.holds.map(({ key }) => key);

@@ -1,7 +1,7 @@
 import type { ScopedLimits } from '@sluice/tenancy';
 import { type CheckList, checkList, type Hold } from './check-list.ts';
 import type { Claim, PoolPolicy } from './claim.ts';
-import { type AdmissionNames, type Book, countKey, policyKey } from './names.ts';
+import { type Book, countKey, policyKey, poolBook, tenantBook } from './names.ts';
 import { bindLimits, type ScopedLimit } from './policy.ts';
 import { poolCheck, tenantShareCheck } from './saturation.ts';
 
@@ -29,12 +29,7 @@ interface PoolChecks {
  * limits, which are the same object for as long as the caller is cached.
  */
 export class KnownChecks {
-  private readonly names: AdmissionNames;
   private readonly callers = new WeakMap<ScopedLimits, CallerChecks>();
-
-  constructor(names: AdmissionNames) {
-    this.names = names;
-  }
 
   /** The policies of a caller with their checks. */
   ofCaller(subject: Subject): CallerChecks {
@@ -42,7 +37,7 @@ export class KnownChecks {
     const known = this.callers.get(limits);
     if (known?.tenant === tenant && known.keyId === keyId && known.weight === weight) return known;
     const policies = bindLimits(limits);
-    const book = this.names.tenantBook(tenant);
+    const book = tenantBook(tenant);
     const list = checkList(
       book,
       policies.map((policy) => policyCheck(policy, book, keyId)),
@@ -56,7 +51,7 @@ export class KnownChecks {
   ofPool({ tenant, weight, pools }: CallerChecks, pool: string, policy: PoolPolicy): CheckList {
     const known = pools.get(pool);
     if (known && isSame(known.policy, policy)) return known.list;
-    const book = this.names.poolBook(pool);
+    const book = poolBook(pool);
     const list = checkList(book, [
       { ...poolCheck(pool, policy, book), key: countKey(book, 'leases', 'all') },
       { ...tenantShareCheck(weight), key: countKey(book, 'leases', `of:${encodeURIComponent(tenant)}`) },

@@ -2,7 +2,7 @@ import { ask, type ClusterTopology, type OwnTestRedis, startCluster, until } fro
 import { connected, openRedis, type RedisClient } from '@sluice/transport';
 import { afterAll, afterEach, beforeAll, beforeEach, it, vi } from 'vitest';
 import { type Admission, createAdmission } from './admission.ts';
-import { admissionNames, bookKeys } from './names.ts';
+import { bookKeys, booksInUse, poolBook } from './names.ts';
 import { TestBed } from './test-bed.ts';
 
 // Servers die and come back here, on machines that may be busy.
@@ -38,7 +38,6 @@ afterEach(async () => {
 });
 afterAll(() => cluster.stop());
 
-const names = admissionNames('sluice');
 const first = () => cluster.nodes[0]?.port ?? 0;
 
 async function shardOf(key: string): Promise<number> {
@@ -54,14 +53,14 @@ async function lose(shard: number): Promise<void> {
 async function poolOn(shard: number): Promise<string> {
   for (let number = 0; ; number += 1) {
     const pool = `pool${number}`;
-    if ((await shardOf(names.poolBook(pool))) === shard) return pool;
+    if ((await shardOf(poolBook(pool))) === shard) return pool;
   }
 }
 
 /** When the lease of a request in a pool ends by the master that has it, and that it ends later and later. */
 async function watchLease(pool: string, requestId: string) {
-  const { port } = await cluster.masterOf(await shardOf(names.poolBook(pool)));
-  const [open] = bookKeys(names.poolBook(pool));
+  const { port } = await cluster.masterOf(await shardOf(poolBook(pool)));
+  const [open] = bookKeys(poolBook(pool));
   const endsAt = async () => Number(JSON.parse(await ask(port, 'ZSCORE', open, requestId)));
   return {
     isRenewed: async (): Promise<void> => {
@@ -73,7 +72,7 @@ async function watchLease(pool: string, requestId: string) {
 }
 
 it('leases of a pool are renewed while the master of another one is away', async () => {
-  const promises = await shardOf(names.booksInUse);
+  const promises = await shardOf(booksInUse);
   const [away = 0, healthy = 0] = [0, 1, 2].filter((shard) => shard !== promises);
   const pools = { away: await poolOn(away), healthy: await poolOn(healthy) };
   const ended = await admission.admit(bed.claim({ pool: pools.away }));
@@ -87,7 +86,7 @@ it('leases of a pool are renewed while the master of another one is away', async
 });
 
 it('leases are renewed while nobody can be told which books are in use', async () => {
-  const promises = await shardOf(names.booksInUse);
+  const promises = await shardOf(booksInUse);
   const pool = await poolOn((promises + 1) % 3);
   const { requestId } = await admission.admit(bed.claim({ pool }));
   const lease = await watchLease(pool, requestId);
@@ -97,14 +96,14 @@ it('leases are renewed while nobody can be told which books are in use', async (
 });
 
 it('what a dead ingress left is looked after while the master of something else that it left is away', async () => {
-  const promises = await shardOf(names.booksInUse);
+  const promises = await shardOf(booksInUse);
   const [away = 0, healthy = 0] = [0, 1, 2].filter((shard) => shard !== promises);
   const dying = createAdmission({ redis, leaseMs: 100 });
   const pools = [await poolOn(away), await poolOn(healthy)];
   for (const pool of pools) await dying.admit(bed.claim({ pool }));
   await lose(away);
   const { port } = await cluster.masterOf(healthy);
-  const [open] = bookKeys(names.poolBook(pools[1] ?? ''));
+  const [open] = bookKeys(poolBook(pools[1] ?? ''));
   await until(async () => (await ask(port, 'ZCARD', open)) === '0', {
     timeoutMs: 30_000,
     what: 'the place to be free',

@@ -4,28 +4,26 @@
  */
 export type Book = string;
 
-/** Every Redis key of this library. */
-export interface AdmissionNames {
-  /** The book in which the limits of a tenant and its keys are counted. */
-  tenantBook(tenant: string): Book;
-  /** The book in which the places of a pool are counted. */
-  poolBook(pool: string): Book;
-  /**
-   * Zset of the books in use, each with the instant (Redis time) until which a process has promised to look after it.
-   */
-  readonly booksInUse: string;
+/** The first part of every Redis key of this library, as of all others of an installation. */
+const root = 'sluice';
+
+// Names are encoded, because a brace or colon in one would lead to another book or to the keys of another name.
+
+/** The book in which the limits of a tenant and its keys are counted. */
+export function tenantBook(tenant: string): Book {
+  return `${root}:{t:${encodeURIComponent(tenant)}}`;
 }
 
-/** The names under one prefix; two installations in one database need two prefixes. */
-export function admissionNames(prefix: string): AdmissionNames {
-  return {
-    // Names are encoded, because a brace or colon in one would lead to another book or to the keys of another name.
-    tenantBook: (tenant) => `${prefix}:{t:${encodeURIComponent(tenant)}}`,
-    poolBook: (pool) => `${prefix}:{p:${encodeURIComponent(pool)}}`,
-    // The name is older than that of the books, and processes of earlier versions go by it.
-    booksInUse: `${prefix}:admission:slots`,
-  };
+/** The book in which the places of a pool are counted. */
+export function poolBook(pool: string): Book {
+  return `${root}:{p:${encodeURIComponent(pool)}}`;
 }
+
+/**
+ * Zset of the books in use, each with the instant (Redis time) until which a process has promised to look after it. The
+ * name is older than that of the books, and processes of earlier versions go by it.
+ */
+export const booksInUse = `${root}:admission:slots`;
 
 /** The keys of a book with which every script works: see scripts/ledger.lua. */
 export function bookKeys(book: Book): [open: string, records: string, mean: string] {

@@ -4,7 +4,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { booksOf, type Part } from './check-list.ts';
 import type { Claim, Outcome, Ticket } from './claim.ts';
 import { type Ledger, longestLeaseMs, type Renewal, type Settlement } from './ledger.ts';
-import type { Book } from './names.ts';
+import { type Book, booksInUse } from './names.ts';
 import { readPromiseScript } from './script.ts';
 import { Unsettled } from './unsettled.ts';
 
@@ -67,8 +67,6 @@ export interface TicketsOptions {
   clock: Pick<Clock, 'after'>;
   leaseMs: number;
   renewEveryMs: number;
-  /** Key of `AdmissionNames.booksInUse`. */
-  booksInUse: string;
   /** Called when the places of a ticket are given back. */
   onFreed(pool: string, jobs: number): void;
 }
@@ -245,7 +243,7 @@ export class Tickets {
 
   /** Cleans up books that dead processes have left: those whose promise nobody has renewed. */
   private async settleAbandoned(): Promise<void> {
-    const { redis, booksInUse, ledger } = this.options;
+    const { redis, ledger } = this.options;
     const values = [abandonedPerRound, longestLeaseMs];
     const found = await runLuaScript(redis, abandonedScript, [booksInUse], values);
     const books = Array.isArray(found) ? found.map(String) : [];
@@ -259,7 +257,7 @@ export class Tickets {
 
   private async promise(books: readonly Book[]): Promise<void> {
     if (books.length === 0) return;
-    const { redis, leaseMs, booksInUse } = this.options;
+    const { redis, leaseMs } = this.options;
     await runLuaScript(redis, promiseScript, [booksInUse], [leaseMs + 1000, booksInUseLifeMs, ...books]);
   }
 }

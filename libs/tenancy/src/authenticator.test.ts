@@ -3,9 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Authenticator } from './authenticator.ts';
+import { names } from './names.ts';
 import type { Key, Tenant } from './record.ts';
 
-const changes = 'changes';
+const { changes } = names;
 const credential = `sk-${'x'.repeat(43)}`;
 const key: Key = { id: 'k1', tenant: 'acme', prefix: 'sk-xxxx', limits: {}, createdAt: 0 };
 const tenant: Tenant = { id: 'acme', limits: {}, createdAt: 0 };
@@ -50,7 +51,6 @@ beforeEach(async () => {
     monotonic: () => 0,
     // Only these members are used by the authenticator.
     subscriber: subscriber as unknown as Redis,
-    changes,
     cacheSize: 10,
     cacheMs: 1_000,
     unknownCacheMs: 1_000,

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { type Caller, createCaller } from './caller.ts';
 import { hashCredential, isCredential } from './credential.ts';
 import type { Directory } from './directory.ts';
+import { names } from './names.ts';
 import { Recent } from './recent.ts';
 
 const hashLifeMs = 60_000;
@@ -19,8 +20,6 @@ export interface AuthenticatorOptions {
   monotonic: () => number;
   /** A connection in subscriber mode, which others may share. Absent means that Redis is asked every time. */
   subscriber: Redis | undefined;
-  /** Channel of `TenancyNames.changes`. */
-  changes: string;
   cacheSize: number;
   cacheMs: number;
   unknownCacheMs: number;
@@ -67,7 +66,7 @@ export class Authenticator {
   }
 
   async stop(): Promise<void> {
-    const { subscriber, changes } = this.options;
+    const { subscriber } = this.options;
     if (!subscriber) return;
     subscriber.off('message', this.hear);
     subscriber.off('ready', this.subscribe);
@@ -75,7 +74,7 @@ export class Authenticator {
     clearTimeout(this.retry);
     this.unsubscribed();
     // The reply is not awaited, because a Redis that is gone would hold up the whole drain.
-    if (subscriber.status === 'ready') subscriber.unsubscribe(changes).catch(() => undefined);
+    if (subscriber.status === 'ready') subscriber.unsubscribe(names.changes).catch(() => undefined);
   }
 
   /**
@@ -179,10 +178,10 @@ export class Authenticator {
   }
 
   private readonly subscribe = async (): Promise<void> => {
-    const { subscriber, changes } = this.options;
+    const { subscriber } = this.options;
     clearTimeout(this.retry);
     try {
-      await subscriber?.subscribe(changes);
+      await subscriber?.subscribe(names.changes);
     } catch {
       // Until it is subscribed, the cache is not trusted over Redis. A connection that was cut subscribes again at its
       // next `ready`. If it is still ready, the subscription itself was refused, and only a timer tries again.
@@ -200,7 +199,7 @@ export class Authenticator {
   };
 
   private readonly hear = (channel: string, message: string): void => {
-    if (channel !== this.options.changes) return;
+    if (channel !== names.changes) return;
     this.changeCount += 1;
     const [subject, id = ''] = message.split(' ');
     if (subject === 'key') this.recent.delete(id);

@@ -277,12 +277,3 @@ it('without the key secret all is done but minting', async () => {
     message: 'minting keys takes the key secret',
   });
 });
-
-it('installations with different prefixes share a database and nothing else', async () => {
-  const other = openDirectory({ prefix: 'theirs' });
-  const { key } = await mintForAcme();
-  await other.upsertTenant('theirs');
-  await expect(other.key(key.id)).rejects.toMatchObject({ kind: 'not-found' });
-  expect((await other.listTenants()).map(({ id }) => id)).toEqual(['theirs']);
-  expect((await directory.listTenants()).map(({ id }) => id)).toEqual(['acme']);
-});

@@ -8,7 +8,7 @@ import {
   randomLetters,
   visiblePrefix,
 } from './credential.ts';
-import { type TenancyNames, tenancyNames } from './names.ts';
+import { names } from './names.ts';
 import {
   encodeFields,
   fieldOfLimit,
@@ -38,8 +38,6 @@ export interface DirectoryOptions {
   now?: () => number;
   /** Default `randomBytes` of node:crypto. */
   randomBytes?: RandomBytes;
-  /** First part of every Redis key; default `sluice`. */
-  prefix?: string;
 }
 
 /** What a new key may do; whatever is absent is unlimited. */
@@ -64,7 +62,6 @@ export class Directory {
   private readonly secret: string | undefined;
   private readonly now: () => number;
   private readonly randomBytes: RandomBytes;
-  private readonly names: TenancyNames;
   private readonly writer: RecordWriter;
 
   constructor(options: DirectoryOptions) {
@@ -72,8 +69,7 @@ export class Directory {
     this.secret = options.secret;
     this.now = options.now ?? Date.now;
     this.randomBytes = options.randomBytes ?? randomBytes;
-    this.names = tenancyNames(options.prefix ?? 'sluice');
-    this.writer = new RecordWriter(options.redis, this.names);
+    this.writer = new RecordWriter(options.redis);
     if (this.secret !== undefined && this.secret.length < 16) {
       throw new SluiceError('invalid-request', 'the key secret is shorter than 16 characters');
     }
@@ -90,10 +86,10 @@ export class Directory {
     if (weight !== undefined && !tenantWeight.safeParse(weight).success) {
       throw new SluiceError('invalid-request', 'the weight of a tenant is a number from 0.01 to 100');
     }
-    const record = this.names.tenant(id);
+    const record = names.tenant(id);
     const fresh = Object.entries(encodeFields({ id, createdAt: this.now(), limits: {} }));
     await this.writer.create(record, `tenant ${id}`, [
-      ['SADD', this.names.tenants, id],
+      ['SADD', names.tenants, id],
       ...fresh.map(([field, value]) => ['HSETNX', record, field, value]),
       ...(name === undefined ? [] : [['HSET', record, 'name', name]]),
       ...(weight === undefined ? [] : [['HSET', record, 'weight', String(weight)]]),
@@ -109,12 +105,12 @@ export class Directory {
   }
 
   async findTenant(id: string): Promise<Tenant | undefined> {
-    return parseTenant(await this.redis.hgetall(this.names.tenant(id)));
+    return parseTenant(await this.redis.hgetall(names.tenant(id)));
   }
 
   /** All tenants, by id. */
   async listTenants(): Promise<Tenant[]> {
-    const ids = await this.redis.smembers(this.names.tenants);
+    const ids = await this.redis.smembers(names.tenants);
     const found = await Promise.all(ids.sort().map((id) => this.findTenant(id)));
     return found.filter((tenant) => tenant !== undefined);
   }
@@ -139,11 +135,11 @@ export class Directory {
       limits,
       createdAt: this.now(),
     };
-    const isMinted = await this.writer.change(this.names.tenant(tenant), `key ${hash}`, [
-      ['HSET', this.names.key(hash), ...Object.entries(encodeFields(key)).flat()],
-      ['HSET', this.names.keyIds, key.id, hash],
-      ['SET', this.names.secretMark, markOf(secret)],
-      ['SADD', this.names.keysOf(tenant), key.id],
+    const isMinted = await this.writer.change(names.tenant(tenant), `key ${hash}`, [
+      ['HSET', names.key(hash), ...Object.entries(encodeFields(key)).flat()],
+      ['HSET', names.keyIds, key.id, hash],
+      ['SET', names.secretMark, markOf(secret)],
+      ['SADD', names.keysOf(tenant), key.id],
     ]);
     if (!isMinted) throw noTenant(tenant);
     return { credential, key };
@@ -155,7 +151,7 @@ export class Directory {
   }
 
   async keysKnown(): Promise<KnownKeys> {
-    const mark = await this.redis.get(this.names.secretMark);
+    const mark = await this.redis.get(names.secretMark);
     if (mark === null) return 'none';
     return mark === markOf(this.secretForMinting()) ? 'ours' : 'foreign';
   }
@@ -169,7 +165,7 @@ export class Directory {
 
   /** The key whose credential has this keyed hash. */
   async findKey(hash: string): Promise<Key | undefined> {
-    return parseKey(await this.redis.hgetall(this.names.key(hash)));
+    return parseKey(await this.redis.hgetall(names.key(hash)));
   }
 
   /** The keys of one tenant or of all, revoked ones included, oldest first. */
@@ -177,7 +173,7 @@ export class Directory {
     const hashes =
       tenant === undefined
         ? await this.allHashes()
-        : await this.hashesOf(await this.redis.smembers(this.names.keysOf(tenant)));
+        : await this.hashesOf(await this.redis.smembers(names.keysOf(tenant)));
     const keys: Key[] = [];
     for (let from = 0; from < hashes.length; from += idsAtOnce) {
       const some = hashes.slice(from, from + idsAtOnce);
@@ -190,7 +186,7 @@ export class Directory {
   /** Revokes the key on every ingress at once. Revoking it again changes nothing. */
   async revoke(id: string): Promise<Key> {
     const hash = await this.hashOf(id);
-    const record = this.names.key(hash);
+    const record = names.key(hash);
     await this.writer.change(record, `key ${hash}`, [['HSETNX', record, 'revokedAt', String(this.now())]]);
     return this.key(id);
   }
@@ -205,14 +201,14 @@ export class Directory {
 
   /** Changes policies of a tenant. The caller has to check their shapes. */
   async changeTenantLimits(id: string, changes: LimitChanges): Promise<Tenant> {
-    await this.changeLimits(this.names.tenant(id), changes, `tenant ${id}`);
+    await this.changeLimits(names.tenant(id), changes, `tenant ${id}`);
     return this.tenant(id);
   }
 
   /** Changes policies of a key. The caller has to check their shapes. */
   async changeKeyLimits(id: string, changes: LimitChanges): Promise<Key> {
     const hash = await this.hashOf(id);
-    await this.changeLimits(this.names.key(hash), changes, `key ${hash}`);
+    await this.changeLimits(names.key(hash), changes, `key ${hash}`);
     return this.key(id);
   }
 
@@ -233,7 +229,7 @@ export class Directory {
   }
 
   private async hashOf(id: string): Promise<string> {
-    const hash = await this.redis.hget(this.names.keyIds, id);
+    const hash = await this.redis.hget(names.keyIds, id);
     if (hash === null) throw new SluiceError('not-found', `there is no key ${id}`);
     return hash;
   }
@@ -243,7 +239,7 @@ export class Directory {
     const hashes = new Set<string>();
     let cursor = '0';
     do {
-      const [next, fields] = await this.redis.hscan(this.names.keyIds, cursor, 'COUNT', idsAtOnce);
+      const [next, fields] = await this.redis.hscan(names.keyIds, cursor, 'COUNT', idsAtOnce);
       fields.forEach((value, index) => {
         if (index % 2 === 1) hashes.add(value);
       });
@@ -255,7 +251,7 @@ export class Directory {
   private async hashesOf(ids: string[]): Promise<(string | null)[]> {
     const hashes: (string | null)[] = [];
     for (let from = 0; from < ids.length; from += idsAtOnce) {
-      hashes.push(...(await this.redis.hmget(this.names.keyIds, ...ids.slice(from, from + idsAtOnce))));
+      hashes.push(...(await this.redis.hmget(names.keyIds, ...ids.slice(from, from + idsAtOnce))));
     }
     return hashes;
   }

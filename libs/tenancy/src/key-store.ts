@@ -4,7 +4,6 @@ import { Authenticator } from './authenticator.ts';
 import type { Caller } from './caller.ts';
 import type { RandomBytes } from './credential.ts';
 import { Directory } from './directory.ts';
-import { tenancyNames } from './names.ts';
 
 /** Where the records are, and how long they are cached. */
 export interface KeyStoreOptions {
@@ -23,8 +22,6 @@ export interface KeyStoreOptions {
   monotonic?: () => number;
   /** Default `randomBytes` of node:crypto. */
   randomBytes?: RandomBytes;
-  /** First part of every Redis key; default `sluice`. */
-  prefix?: string;
   /** Most credentials in the cache, valid and invalid ones together; default 10,000. */
   cacheSize?: number;
   /** How long a valid credential is cached, milliseconds; default 10,000. */
@@ -52,13 +49,12 @@ export interface KeyStore {
 
 /** Opens the key store of one process. */
 export function createKeyStore(options: KeyStoreOptions): KeyStore {
-  const { redis, secret, subscriber, now = Date.now, prefix = 'sluice' } = options;
+  const { redis, secret, subscriber, now = Date.now } = options;
   const { monotonic = systemClock.monotonic } = options;
   const directory = new Directory({
     redis,
     secret,
     now,
-    prefix,
     ...(options.randomBytes && { randomBytes: options.randomBytes }),
   });
   const authenticator = new Authenticator(directory, {
@@ -66,7 +62,6 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     now,
     monotonic,
     subscriber,
-    changes: tenancyNames(prefix).changes,
     cacheSize: options.cacheSize ?? 10_000,
     cacheMs: options.cacheMs ?? 10_000,
     unknownCacheMs: options.unknownCacheMs ?? 2_000,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { SluiceError } from '@sluice/canonical';
 import { type Cluster, type Redis, ReplyError } from 'ioredis';
 import { z } from 'zod';
-import type { TenancyNames } from './names.ts';
+import { names } from './names.ts';
 
 type RedisCommand = readonly string[];
 
@@ -19,11 +19,9 @@ const keyIdsSchema = z.array(z.string()).optional();
  */
 export class RecordWriter {
   private readonly redis: Redis | Cluster;
-  private readonly names: TenancyNames;
 
-  constructor(redis: Redis | Cluster, names: TenancyNames) {
+  constructor(redis: Redis | Cluster) {
     this.redis = redis;
-    this.names = names;
   }
 
   /** Writes to the record, whether or not it exists. */
@@ -38,7 +36,7 @@ export class RecordWriter {
 
   /** Deletes a tenant with its keys. Returns the ids of the keys; absent if there is no such tenant. */
   async deleteTenant(id: string): Promise<string[] | undefined> {
-    const { tenant, keysOf, tenants, keyIds, key, changes } = this.names;
+    const { tenant, keysOf, tenants, keyIds, key, changes } = names;
     const keys = [tenant(id), keysOf(id), tenants, keyIds];
     const ended = await this.run(deleteTenantScript, keys, [id, key(''), changes, `tenant ${id}`]);
     return keyIdsSchema.parse(ended ?? undefined);
@@ -46,12 +44,12 @@ export class RecordWriter {
 
   /** Deletes keys. Returns how many of them there were. */
   async deleteKeys(ids: readonly string[]): Promise<number> {
-    const { keyIds, key, keysOf, changes } = this.names;
+    const { keyIds, key, keysOf, changes } = names;
     return Number(await this.run(deleteKeysScript, [keyIds], [key(''), keysOf(''), changes, ...ids]));
   }
 
   private write(kind: 'new' | 'there', record: string, subject: string, commands: readonly RedisCommand[]) {
-    return this.run(writeScript, [record], [kind, this.names.changes, subject, JSON.stringify(commands)]);
+    return this.run(writeScript, [record], [kind, names.changes, subject, JSON.stringify(commands)]);
   }
 
   private async run(script: string, keys: readonly string[], values: readonly string[]): Promise<unknown> {
