@@ -60,13 +60,12 @@ describe('parseCatalog', () => {
       },
     });
     expect([...catalog.pools.values()]).toEqual([
-      { name: 'sim', backend: pool.backend, waitBudgetMs: 30_000, models: ['plain'] },
+      { name: 'sim', backend: pool.backend, waitBudgetMs: 30_000 },
       {
         name: 'gpu',
         backend: { engine: 'upstream', baseUrl: 'http://host' },
         waitBudgetMs: 5_000,
         maxWaiting: 10,
-        models: ['full', 'numbered', 'timed'],
       },
     ]);
     expect(catalog.models.get('plain')).toEqual({

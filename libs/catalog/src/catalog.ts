@@ -12,8 +12,6 @@ export interface Pool {
   waitBudgetMs: number;
   /** The most requests that may wait; absent means that the wait budget alone decides. */
   maxWaiting?: number;
-  /** Ids of the pool's models, in the order of the settings. */
-  models: readonly string[];
 }
 
 /** A public model. */
@@ -114,7 +112,7 @@ function createCatalog(settings: CatalogSettings, warnings: string[]): Catalog {
   const targets = followAliases(settings, models);
   const resolver = new NameResolver(models, targets);
   return {
-    pools: createPools(settings, models),
+    pools: createPools(settings),
     models,
     aliases: new Map([...targets].filter(([name]) => !name.includes('*') && !models.has(name))),
     warnings,
@@ -147,16 +145,14 @@ function createModels(settings: CatalogSettings): Map<string, Model> {
   return models;
 }
 
-function createPools(settings: CatalogSettings, models: ReadonlyMap<string, Model>): Map<string, Pool> {
+function createPools(settings: CatalogSettings): Map<string, Pool> {
   const pools = new Map<string, Pool>();
-  const members = Map.groupBy(models.values(), (model) => model.pool);
   for (const [name, { backend, waitBudgetMs, maxWaiting }] of Object.entries(settings.pools)) {
     pools.set(name, {
       name,
       backend,
       waitBudgetMs,
       ...(maxWaiting !== undefined && { maxWaiting }),
-      models: (members.get(name) ?? []).map(({ id }) => id),
     });
   }
   return pools;
