@@ -28,8 +28,6 @@ export interface AdmissionOptions {
   leaseMs?: number;
   /** Milliseconds between renewals; default a third of `leaseMs`. */
   renewEveryMs?: number;
-  /** Output tokens that are reserved for a generation without a maximum; default 1,024. */
-  assumedOutputTokens?: number;
 }
 
 /** What is reserved now; all zero when nothing is in flight. */
@@ -89,6 +87,9 @@ export const refusalNames: readonly string[] = [
   memoryRefusal,
 ];
 
+/** Output tokens that are reserved for a generation without a maximum. */
+const assumedOutputTokens = 1_024;
+
 /** For a claim with which nothing enters a queue. */
 const noEntrance: Entrance = { entries: () => [], isRunning: () => false };
 
@@ -113,13 +114,11 @@ class RedisAdmission implements Admission {
   private readonly tickets: Tickets;
   private readonly checks = new KnownChecks();
   private readonly fullPools: FullPools;
-  private readonly assumedOutputTokens: number;
 
   constructor(options: AdmissionOptions) {
-    const { redis, clock = systemClock, leaseMs = 15_000, assumedOutputTokens = 1024 } = options;
+    const { redis, clock = systemClock, leaseMs = 15_000 } = options;
     this.options = options;
     this.clock = clock;
-    this.assumedOutputTokens = assumedOutputTokens;
     this.ledger = new Ledger(redis, leaseMs);
     this.fullPools = new FullPools(() => clock.monotonic());
     this.tickets = new Tickets({
@@ -227,7 +226,7 @@ class RedisAdmission implements Admission {
 
   private estimate({ jobs, estimatedInputTokens, maxOutputTokens }: Claim): Estimate {
     const inputTokens = Math.max(0, Math.ceil(estimatedInputTokens));
-    return { inputTokens, totalTokens: inputTokens + jobs * (maxOutputTokens ?? this.assumedOutputTokens) };
+    return { inputTokens, totalTokens: inputTokens + jobs * (maxOutputTokens ?? assumedOutputTokens) };
   }
 
   /**

@@ -5,16 +5,16 @@ import { Cluster, type Redis } from 'ioredis';
 
 /** The `refusedBy` of the gate's error. */
 export const memoryRefusal = 'memory';
+/** Milliseconds between two looks. */
+const everyMs = 1_000;
+/** Share of maxmemory above which the gate is shut. In a full Redis, running jobs could not finish. */
+const threshold = 0.7;
 
 /** How the memory of Redis is watched. */
 export interface MemoryGateOptions {
   redis: Redis | Cluster;
   /** Default: the host's. */
   clock?: Clock;
-  /** Milliseconds between two looks; default 1,000. */
-  everyMs?: number;
-  /** Share of maxmemory above which the gate is shut; default 0.7. In a full Redis, running jobs could not finish. */
-  threshold?: number;
   /**
    * Called with the policy when a node is found to evict our keys once its memory is full, and with nothing when no
    * node does so any more. Such a Redis is refused at start, but a setting or a failover can bring one later. Default:
@@ -53,8 +53,6 @@ class PollingMemoryGate implements MemoryGate {
   fill = 0;
   private readonly redis: Redis | Cluster;
   private readonly clock: Clock;
-  private readonly everyMs: number;
-  private readonly threshold: number;
   private readonly onEviction: (policy: string | undefined) => void;
   private readonly onFull: (fill: number | undefined) => void;
   private readonly onRefusal: (refusal: Error | undefined) => void;
@@ -66,23 +64,19 @@ class PollingMemoryGate implements MemoryGate {
   constructor({
     redis,
     clock = systemClock,
-    everyMs = 1000,
-    threshold = 0.7,
     onEviction = () => undefined,
     onFull = () => undefined,
     onRefusal = () => undefined,
   }: MemoryGateOptions) {
     this.redis = redis;
     this.clock = clock;
-    this.everyMs = everyMs;
-    this.threshold = threshold;
     this.onEviction = onEviction;
     this.onFull = onFull;
     this.onRefusal = onRefusal;
   }
 
   check(): void {
-    if (this.fill <= this.threshold) return;
+    if (this.fill <= threshold) return;
     throw new SluiceError('unavailable', 'the queue is short of memory', {
       refusedBy: memoryRefusal,
       retryAfterMs: 5000,
@@ -90,7 +84,7 @@ class PollingMemoryGate implements MemoryGate {
   }
 
   async start(): Promise<void> {
-    this.looks = lookRegularly(this.clock, this.everyMs, () => this.look());
+    this.looks = lookRegularly(this.clock, everyMs, () => this.look());
     await this.looks.take();
   }
 
@@ -120,7 +114,7 @@ class PollingMemoryGate implements MemoryGate {
   }
 
   private tellFull(): void {
-    const isFull = this.fill > this.threshold * (this.isFull ? 0.9 : 1);
+    const isFull = this.fill > threshold * (this.isFull ? 0.9 : 1);
     if (isFull === this.isFull) return;
     this.isFull = isFull;
     this.onFull(isFull ? this.fill : undefined);

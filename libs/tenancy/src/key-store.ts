@@ -5,6 +5,9 @@ import type { Caller } from './caller.ts';
 import type { RandomBytes } from './credential.ts';
 import { Directory } from './directory.ts';
 
+/** Most credentials in the cache, valid and invalid ones together. */
+const cacheSize = 10_000;
+
 /** Where the records are, and how long they are cached. */
 export interface KeyStoreOptions {
   /** Connection for commands. It should fail fast, because requests wait for its replies. */
@@ -22,8 +25,6 @@ export interface KeyStoreOptions {
   monotonic?: () => number;
   /** Default `randomBytes` of node:crypto. */
   randomBytes?: RandomBytes;
-  /** Most credentials in the cache, valid and invalid ones together; default 10,000. */
-  cacheSize?: number;
   /** How long a valid credential is cached, milliseconds; default 10,000. */
   cacheMs?: number;
   /** How long an invalid credential is cached, milliseconds; default 2,000. */
@@ -62,7 +63,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     now,
     monotonic,
     subscriber,
-    cacheSize: options.cacheSize ?? 10_000,
+    cacheSize,
     cacheMs: options.cacheMs ?? 10_000,
     unknownCacheMs: options.unknownCacheMs ?? 2_000,
     lookupTimeoutMs: options.lookupTimeoutMs ?? 500,

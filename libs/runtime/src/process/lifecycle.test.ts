@@ -226,7 +226,7 @@ describe.each(['uncaughtException', 'unhandledRejection'])('%s', (event) => {
 
   it.each([
     [{ drainLimitMs: 1_000 }, 1_000],
-    [{ drainLimitMs: 60_000, fatalDrainLimitMs: 7_000 }, 7_000],
+    [{ drainLimitMs: 60_000 }, 5_000],
   ])('drains with %j for %d ms', async (limits, limitMs) => {
     const lifecycle = open(limits);
     const held = heldStep();

@@ -15,10 +15,6 @@ export interface LifecycleOptions {
   drainLimitMs: number;
   /** How long steps may take after the limit aborted them, before the process exits with 1; default 2,000. */
   closeLimitMs?: number;
-  /**
-   * The drain limit after an uncaught exception, which leaves an unknown state; default the usual one, at most 5,000.
-   */
-  fatalDrainLimitMs?: number;
   exit?: (code: number) => void;
   processEvents?: ProcessEvents;
   clock?: Clock;
@@ -46,6 +42,8 @@ export interface Lifecycle {
   drain(reason: string): void;
 }
 
+/** The longest drain after an uncaught exception, which leaves an unknown state. */
+const fatalDrainLimitMs = 5_000;
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /**
  * Signals within this time count as one. A single Ctrl-C reaches a process twice, from the terminal and from its
@@ -129,7 +127,7 @@ class ProcessLifecycle implements Lifecycle {
       },
       what,
     );
-    this.begin(what, this.options.fatalDrainLimitMs ?? Math.min(5_000, this.options.drainLimitMs));
+    this.begin(what, Math.min(fatalDrainLimitMs, this.options.drainLimitMs));
   }
 
   /** Begins the drain, unless it has begun. */
