@@ -58,7 +58,8 @@ it.each<Refusal>([
     policy: 'token-rate=1000/1h',
     refused: ofKey(1000, 10, 36_000),
     kind: 'rate-limited',
-    message: 'token-rate of this key is used up: 1000 tokens per 1h',
+    message:
+      'token-rate of this key is 1000 tokens per 1h: 10 are used or reserved, and the request may need 1000',
     options: { retryAfterMs: 36_000 },
   },
   {

@@ -23,17 +23,14 @@ export const tokenRate = defineLimit({
   // unless its input alone is larger: then it can never fit.
   amount: (_claim, { max }, { inputTokens, totalTokens }) =>
     inputTokens > max ? inputTokens : Math.min(totalTokens, max),
-  refuse({ max, periodMs }, { scope, amount, waitMs }) {
-    const rate = `${max} tokens per ${formatDuration(periodMs)}`;
+  refuse({ max, periodMs }, { scope, amount, level, waitMs }) {
+    const rate = `token-rate of this ${scope} is ${max} tokens per ${formatDuration(periodMs)}`;
     if (amount > max) {
-      return new SluiceError(
-        'rate-limited',
-        `token-rate of this ${scope} is ${rate}, and the input alone has some ${amount} tokens`,
-        { retryable: false },
-      );
+      return new SluiceError('rate-limited', `${rate}, and the input alone has some ${amount} tokens`, {
+        retryable: false,
+      });
     }
-    return new SluiceError('rate-limited', `token-rate of this ${scope} is used up: ${rate}`, {
-      retryAfterMs: patience(waitMs),
-    });
+    const message = `${rate}: ${level} are used or reserved, and the request may need ${amount}`;
+    return new SluiceError('rate-limited', message, { retryAfterMs: patience(waitMs) });
   },
 });
