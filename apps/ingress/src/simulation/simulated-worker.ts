@@ -22,7 +22,6 @@ export interface Run {
   worker: string;
   requestId: string;
   attempt: number;
-  startedAt: number;
   /** When the engine wrote its terminal event. */
   endedAt?: number;
 }
@@ -222,7 +221,6 @@ export class SimulatedWorker implements Peer {
       worker: id,
       requestId,
       attempt,
-      startedAt: services.world.now,
     };
     services.runs.push(run);
     services.trace(

@@ -41,7 +41,7 @@ export function createPrompts(options: PromptOptions): PromptSource {
     for (const part of parts) {
       if (part === '{text}') {
         const line = lines?.[arrival % lines.length];
-        prompt += line ?? words?.(Math.min(mostWords, asked ?? sampleCount(options.tokens, random, 1))) ?? '';
+        prompt += line ?? words?.(Math.min(mostWords, asked ?? sampleCount(options.tokens, random))) ?? '';
       } else if (part === '{tokens}') prompt += limit ?? 0;
       else if (part === '{seed}') prompt += index(random, options.seeds);
       else if (part === '{index}') prompt += arrival;

@@ -69,8 +69,7 @@ export function createRequestFactory(options: FactoryOptions): RequestFactory {
     const { traffic, dialect } = entry;
     const isStream = random() < traffic.streamShare;
     const limit =
-      trace?.outputTokens ??
-      (traffic.outputTokens ? sampleCount(traffic.outputTokens, random, 1) : undefined);
+      trace?.outputTokens ?? (traffic.outputTokens ? sampleCount(traffic.outputTokens, random) : undefined);
     const prompt = entry.prompts({ arrival, limit, words: trace?.promptTokens });
     const body = entry.bodies[isStream ? 'stream' : 'single'](prompt, limit);
     const key = pickKey(arrival);
@@ -95,7 +94,7 @@ function conduct(traffic: Traffic, random: Random): Partial<PlannedRequest> {
   const { abort, slow } = traffic;
   if (abort && random() < abort.share) {
     return {
-      ...(abort.afterTokens && { abortAfterTokens: sampleCount(abort.afterTokens, random, 1) }),
+      ...(abort.afterTokens && { abortAfterTokens: sampleCount(abort.afterTokens, random) }),
       ...(abort.afterMs && { abortAfterMs: sample(abort.afterMs, random) }),
     };
   }

@@ -73,9 +73,9 @@ export function sample(distribution: Distribution, random: Random): number {
   }
 }
 
-/** One whole value, at least `minimum`. */
-export function sampleCount(distribution: Distribution, random: Random, minimum: number): number {
-  return Math.max(minimum, Math.round(sample(distribution, random)));
+/** One whole value, at least 1. */
+export function sampleCount(distribution: Distribution, random: Random): number {
+  return Math.max(1, Math.round(sample(distribution, random)));
 }
 
 /** The mean of the samples, ignoring that a normal distribution is cut at zero. */

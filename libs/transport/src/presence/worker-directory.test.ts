@@ -115,7 +115,7 @@ describe('a worker', () => {
     expect(lost).toEqual([]);
     advance(5_000);
     expect(lost).toEqual([['w1', 'silent']]);
-    expect(directory.has('w1')).toBe(false);
+    expect(directory.slotsOf('chat')).toBe(0);
   });
 
   it('lives as long as it says anything', () => {
@@ -154,7 +154,7 @@ describe('a worker', () => {
     directory.heard('w1');
     advance(3_000);
     expect(lost).toEqual([['w1', 'exited']]);
-    expect([directory.has('w1'), directory.hasExited('w1')]).toEqual([false, true]);
+    expect([directory.slotsOf('chat'), directory.hasExited('w1')]).toEqual([0, true]);
   });
 
   it('that was not known can exit: its claims may have arrived', () => {

@@ -88,10 +88,6 @@ export class WorkerDirectory {
     }
   }
 
-  has(worker: string): boolean {
-    return this.workers.has(worker);
-  }
-
   /** Whether the worker is known to have exited. Messages that it had sent before may still arrive. */
   hasExited(worker: string): boolean {
     return this.exited.has(worker);
