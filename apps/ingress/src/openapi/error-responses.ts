@@ -14,7 +14,13 @@ const samples: Readonly<Record<ErrorKind, readonly Sample[]>> = {
   ],
   unauthenticated: [{ message: 'the api key is not known' }],
   'budget-exhausted': [
-    { message: 'the budget of this day is spent', retryAfterMs: 18_000_000, on: 'generation' },
+    {
+      message:
+        'token-budget of this tenant is 1000000 tokens per 1d: 997000 are spent or reserved, and the request may need 4096',
+      retryAfterMs: 18_000_000,
+      retryable: false,
+      on: 'generation',
+    },
   ],
   'permission-denied': [{ message: 'this key may not use the model sim', on: 'model' }],
   'not-found': [
@@ -24,12 +30,26 @@ const samples: Readonly<Record<ErrorKind, readonly Sample[]>> = {
   'method-not-allowed': [],
   'too-large': [{ message: 'the request body is too large', on: 'body' }],
   'unsupported-media': [{ message: 'the content type must be application/json', on: 'body' }],
-  'rate-limited': [{ message: 'too many requests', retryAfterMs: 7_000, on: 'generation' }],
-  saturated: [{ message: 'queue for sim is full', retryAfterMs: 2_000, on: 'generation' }],
+  'rate-limited': [
+    {
+      message: 'request-rate of this key is used up: 60 requests per 1m',
+      retryAfterMs: 7_000,
+      on: 'generation',
+    },
+  ],
+  saturated: [
+    {
+      message: 'pool sim is saturated: 40 generations for 32 slots',
+      retryAfterMs: 2_000,
+      on: 'generation',
+    },
+  ],
   // A client that has left reads no answer.
   cancelled: [],
   internal: [{ message: 'internal error' }],
-  'upstream-failed': [{ message: 'the model server failed', retryable: false, on: 'generation' }],
+  'upstream-failed': [
+    { message: "the upstream refused the gateway's credential", retryable: false, on: 'generation' },
+  ],
   unavailable: [
     {
       message: 'the model server is overloaded',
@@ -38,9 +58,11 @@ const samples: Readonly<Record<ErrorKind, readonly Sample[]>> = {
       retryable: false,
       on: 'generation',
     },
-    { message: 'no worker serves sim', retryAfterMs: 1_000 },
+    { message: 'the key store does not answer', retryAfterMs: 1_000 },
+    // Shown in the place of the one before, where both can be met.
+    { message: 'no worker serves pool sim at the moment', retryAfterMs: 2_000, on: 'generation' },
   ],
-  'deadline-exceeded': [{ message: 'the deadline passed', on: 'generation' }],
+  'deadline-exceeded': [{ message: 'the deadline of the request has passed', on: 'generation' }],
 };
 /** All samples in one list, each with its kind. */
 const refusals = Object.entries(samples).flatMap(([kind, ofKind]) =>
