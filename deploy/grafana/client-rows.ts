@@ -51,11 +51,15 @@ export const overview: Row = {
     },
     {
       title: 'Redis',
-      description: '1 while every process gets answers from Redis.',
+      description:
+        'up is 1 while every process gets answers from Redis, keys while every ingress finds keys of its secret there: without, all get 401.',
       unit: 'short',
       kind: 'number',
       alarm: { below: 1 },
-      queries: [{ expression: 'min(sluice_redis_up)', legend: 'up' }],
+      queries: [
+        { expression: 'min(sluice_redis_up)', legend: 'up' },
+        { expression: 'min(sluice_keys_known)', legend: 'keys' },
+      ],
     },
   ],
 };

@@ -46,10 +46,13 @@ it('an ingress whose Redis loses its data says that the keys are gone', async ()
       SLUICE_OPS_PORT: '0',
     },
   });
+  const metrics = async () => (await fetch(`http://127.0.0.1:${ingress.ready.opsPort}/metrics`)).text();
+  expect(await metrics()).toContain('sluice_keys_known 1\n');
   await ask(redis.port, 'FLUSHALL');
   await until(() => ingress.lines.some((line) => line.includes('redis has lost all keys')), {
     what: 'a warning',
   });
+  expect(await metrics()).toContain('sluice_keys_known 0\n');
 });
 
 it('an ingress that starts while Redis is full serves, and refuses requests for that reason', async () => {

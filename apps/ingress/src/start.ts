@@ -128,7 +128,10 @@ async function connect({ config, ingress, logger, lifecycle, metrics }: IngressP
   return links;
 }
 
-async function openKeys(links: Links, { config, logger, lifecycle }: IngressProcess): Promise<KeyStore> {
+async function openKeys(
+  links: Links,
+  { config, logger, lifecycle, metrics }: IngressProcess,
+): Promise<KeyStore> {
   const keys = createKeyStore({
     redis: links.commands,
     subscriber: links.broadcasts(),
@@ -138,6 +141,7 @@ async function openKeys(links: Links, { config, logger, lifecycle }: IngressProc
   const { directory } = keys;
   const first = await links.patiently(() => directory.keysKnown());
   const watch = watchKeys(first, { directory, logger, clock: systemClock });
+  metrics.keysKnown.readFrom(() => (watch.areOurs() ? 1 : 0));
   lifecycle.onDrain('keys', async () => {
     await watch.close();
     await keys.close();

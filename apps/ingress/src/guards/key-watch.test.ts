@@ -9,8 +9,11 @@ const foreign =
   'the keys in this Redis are of another SLUICE_KEY_SECRET: requests with them are refused with 401';
 const back = 'redis has keys of this SLUICE_KEY_SECRET';
 
-/** What is told while one look after the other finds these; an error is a Redis that is away. */
-async function toldOf(first: Found, ...looks: (Found | Error)[]): Promise<string[]> {
+/**
+ * What is told while one look after the other finds these, and whether keys were of use at the start and after each; an
+ * error is a Redis that is away.
+ */
+async function watched(first: Found, ...looks: (Found | Error)[]) {
   const clock = new FakeClock();
   const told: string[] = [];
   const tell = (message: string) => told.push(message);
@@ -22,10 +25,18 @@ async function toldOf(first: Found, ...looks: (Found | Error)[]): Promise<string
   };
   const count = looks.length;
   const watch = watchKeys(first, { directory: { keysKnown }, logger, clock });
-  for (let look = 0; look < count; look++) await clock.advance(1000);
+  const areOurs = [watch.areOurs()];
+  for (let look = 0; look < count; look++) {
+    await clock.advance(1000);
+    areOurs.push(watch.areOurs());
+  }
   await watch.close();
   expect(clock.timers).toBe(0);
-  return told;
+  return { told, areOurs };
+}
+
+async function toldOf(first: Found, ...looks: (Found | Error)[]): Promise<string[]> {
+  return (await watched(first, ...looks)).told;
 }
 
 it('keys that are lost are told of once, and once more when there are others', async () => {
@@ -43,4 +54,10 @@ it('a new installation has lost nothing', async () => {
 
 it('a Redis that is away has not lost its keys', async () => {
   expect(await toldOf('ours', new Error('away'), 'ours', new Error('away'), 'none')).toEqual([lost]);
+});
+
+it('keys are of use while the last look found ours', async () => {
+  const { areOurs } = await watched('ours', new Error('away'), 'none', 'ours', 'foreign');
+  expect(areOurs).toEqual([true, true, false, true, false]);
+  expect((await watched('none', 'ours')).areOurs).toEqual([false, true]);
 });

@@ -10,23 +10,27 @@ export interface KeyWatchOptions {
   clock: Clock;
 }
 
+/** A watch over the stored keys. */
+export interface KeyWatch extends Pick<RegularLook, 'close'> {
+  /** Whether any of them were of use at the last look. */
+  areOurs(): boolean;
+}
+
 /**
  * Tells when no stored key is of use any more: then every request gets 401, which looks like a mistake of the callers,
  * while Redis answers as always. `first` is what was found at the start.
  */
-export function watchKeys(
-  first: KnownKeys,
-  { directory, logger, clock }: KeyWatchOptions,
-): Pick<RegularLook, 'close'> {
+export function watchKeys(first: KnownKeys, { directory, logger, clock }: KeyWatchOptions): KeyWatch {
   let last = first;
   if (first === 'foreign') tell(first, logger);
   // A failed look changes nothing: others notice that Redis is away.
-  return lookRegularly(clock, everyMs, async () => {
+  const { close } = lookRegularly(clock, everyMs, async () => {
     const found = await directory.keysKnown();
     if (found === last) return;
     last = found;
     tell(found, logger);
   });
+  return { areOurs: () => last === 'ours', close };
 }
 
 function tell(found: KnownKeys, logger: Pick<Logger, 'info' | 'warn'>): void {

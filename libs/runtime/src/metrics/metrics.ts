@@ -131,6 +131,11 @@ const ingressDefinitions = {
     {},
   ),
   redisRoundTrip,
+  keysKnown: gauge(
+    'sluice_keys_known',
+    '1 while Redis holds keys of this SLUICE_KEY_SECRET, as this ingress last saw it; without any, all requests get 401',
+    {},
+  ),
 } as const satisfies MetricDefinitions;
 
 const workerDefinitions = {
