@@ -49,6 +49,11 @@ export interface Outcome {
   usage?: Usage;
   /** How long a generation of the request occupied its slot, in milliseconds; absent if none ran to its end. */
   durationMs?: number;
+  /**
+   * Where none ran to its end: how long one that failed or was stopped had its slot. It counts where it is more than the
+   * mean, as with a backend that takes requests and says nothing.
+   */
+  heldMs?: number;
 }
 
 /** The reservations of an admitted request. It must be settled, whatever happens to the request. */

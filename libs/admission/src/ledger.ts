@@ -55,6 +55,8 @@ export interface Settlement {
   charge?: number;
   /** Adds this generation to the mean service time of the pool. */
   durationMs?: number | undefined;
+  /** Adds this one instead, where it is longer than the mean. */
+  heldMs?: number | undefined;
 }
 
 /** What a book holds. */
@@ -175,7 +177,7 @@ export class Ledger {
   }
 
   private async settleApart(settlement: Settlement): Promise<boolean> {
-    const { durationMs, books, ...request } = settlement;
+    const { durationMs, heldMs, books, ...request } = settlement;
     const last = books.length - 1;
     const each = books.map((book, index) =>
       this.settleIn(book, index === last ? { ...settlement, books: [book] } : { ...request, books: [book] }),
@@ -209,8 +211,9 @@ export class Ledger {
   private readonly settleAll = async (settlements: readonly Settlement[]): Promise<boolean[]> => {
     const numbers = new Numbering<Book>();
     const values: (string | number)[] = [];
-    for (const { requestId, books, charge = '', durationMs = '' } of settlements) {
-      values.push(requestId, numbers.numbersOf(books), charge, durationMs);
+    for (const { requestId, books, charge = '', durationMs, heldMs } of settlements) {
+      const held = heldMs === undefined ? '' : `>${heldMs}`;
+      values.push(requestId, numbers.numbersOf(books), charge, durationMs ?? held);
     }
     return numbersOf(await this.run('settle', numbers, values)).map((settled) => settled === 1);
   };

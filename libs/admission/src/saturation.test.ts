@@ -78,6 +78,24 @@ it('the mean service time begins with the first generation and follows the later
   expect(await ingress.inspect()).toMatchObject({ open: 0, unsettled: 0 });
 });
 
+it('a generation that failed or was left counts where it had its slot for longer than the mean', async () => {
+  const ingress = await bed.admission();
+  const settle = async (times: { durationMs: number } | { heldMs: number }) =>
+    (await ingress.admit(bed.claim())).settle(times);
+  const mean = async () => Number(await ingress.redis.get(meanKey));
+  // Of a pool without a mean, only what takes longer than the assumed one.
+  await settle({ heldMs: 5 });
+  expect(await ingress.redis.get(meanKey)).toBeNull();
+  await settle({ heldMs: 6_000 });
+  expect(await mean()).toBe(6_000);
+  await settle({ heldMs: 5_000 });
+  expect(await mean()).toBe(6_000);
+  await settle({ durationMs: 5_000 });
+  expect(await mean()).toBeCloseTo(5_900);
+  await settle({ heldMs: 60_000 });
+  expect(await mean()).toBeCloseTo(11_310);
+});
+
 it('generations that end at the same time all count in the mean', async () => {
   const ingress = await bed.admission();
   const tickets = await Promise.all([1000, 2000].map(() => ingress.admit(bed.claim())));

@@ -5,6 +5,7 @@ import { booksOf, type Part } from './check-list.ts';
 import type { Claim, Outcome, Ticket } from './claim.ts';
 import { type Ledger, longestLeaseMs, type Renewal, type Settlement } from './ledger.ts';
 import { type Book, booksInUse } from './names.ts';
+import { priorMeanMs } from './saturation.ts';
 import { readPromiseScript } from './script.ts';
 import { Unsettled } from './unsettled.ts';
 
@@ -158,8 +159,8 @@ export class Tickets {
     if (!hasFreed) this.options.onFreed(ticket.pool, ticket.jobs);
     if (parts.length === 0) return Promise.resolve();
     const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: seen });
-    const durationMs = hasFreed ? undefined : outcome.durationMs;
-    return this.settle({ requestId, books: booksOf(parts), charge, durationMs });
+    const times = hasFreed ? {} : timesOf(outcome);
+    return this.settle({ requestId, books: booksOf(parts), charge, ...times });
   }
 
   /** Never rejects: a settlement that Redis did not take is repeated in the next round. */
@@ -272,4 +273,13 @@ function renewalsOf({ requestId, parts, telling, told }: OpenTicket, book: Book)
 function chargeOf({ usage }: Outcome, known: { inputTokens: number; outputTokens: number }): number {
   const { inputTokens = known.inputTokens, outputTokens = known.outputTokens } = usage ?? {};
   return Math.max(0, Math.ceil(inputTokens + outputTokens));
+}
+
+/**
+ * What the settlement says of the time in a slot. A pool without a mean would take the first failure for one, so what
+ * failed within the time that is assumed for such a pool says nothing.
+ */
+function timesOf({ durationMs, heldMs = 0 }: Outcome): Pick<Settlement, 'durationMs' | 'heldMs'> {
+  if (durationMs !== undefined) return { durationMs };
+  return heldMs > priorMeanMs ? { heldMs } : {};
 }

@@ -372,6 +372,22 @@ it('service times come from generations that ran to their end, not from those th
   expect(await redis.get(meanKeyOf('failing'))).toBe(null);
 });
 
+it('service times also come from generations that failed or were left after a long time in their slots', async () => {
+  const { ask, say, pass } = createBench();
+  const silence = { kind: 'upstream-failed' as const, message: 'the upstream did not begin its answer' };
+  await ask('mute', 'hi').begin();
+  say('mute', [start]);
+  pass(9_000);
+  say('mute', [{ type: 'error', error: silence }], 1);
+  expect(Number(await until(() => redis.get(meanKeyOf('mute'))))).toBe(9_000);
+  const left = ask('given-up', 'hi');
+  await left.begin();
+  say('given-up', [start]);
+  pass(8_000);
+  left.cancel();
+  expect(Number(await until(() => redis.get(meanKeyOf('given-up'))))).toBe(8_000);
+});
+
 it('several answers whose prompts together exceed the body limit are refused at once', async () => {
   const { ask } = createBench();
   const prompt = 'x'.repeat(400_000);

@@ -233,8 +233,8 @@ export class Answer {
     }
     if (last && isTerminal(last)) {
       this.open -= 1;
-      // A failure may come at once, so it says nothing about how long a generation takes.
       if (last.type === 'finish') this.slotTime.ended(choice, this.services.monotonic());
+      else this.slotTime.failed(choice, last.error.kind);
       this.spending.ended(last, this.generations[choice]?.deliveredTokens ?? 0);
       this.ahead?.delete(choice);
       this.freePlaces();
@@ -294,7 +294,6 @@ export class Answer {
     this.ticket = undefined;
     services.metrics.requestsInFlight.dec({ format: exchange.format });
     const usage = this.spent();
-    const { meanMs } = this.slotTime;
-    void ticket.settle(meanMs === undefined ? { usage } : { usage, durationMs: meanMs });
+    void ticket.settle({ usage, ...this.slotTime.times(services.monotonic()) });
   }
 }

@@ -22,3 +22,21 @@ it('another attempt at a generation counts from its own beginning', () => {
   slots.ended(0, 1_050);
   expect(slots.meanMs).toBe(50);
 });
+
+it('where none ran to its end, it is known how long those that failed or were left had their slots', () => {
+  const slots = new SlotTime(3);
+  expect(slots.times(50)).toEqual({});
+  slots.began(0, 100);
+  slots.began(1, 200);
+  slots.failed(0, 'upstream-failed');
+  expect(slots.times(1_000)).toEqual({ heldMs: 850 });
+  slots.ended(1, 600);
+  expect(slots.times(1_000)).toEqual({ durationMs: 400 });
+});
+
+it('a generation that was lost may have had no slot for long', () => {
+  const slots = new SlotTime(1);
+  slots.began(0, 100);
+  slots.failed(0, 'unavailable');
+  expect(slots.times(60_000)).toEqual({});
+});
