@@ -38,13 +38,14 @@ export const overview: Row = {
     },
     {
       title: 'Slots in use',
-      description: 'Busy slots, of those whose engine can generate. At 100 % requests wait.',
+      description:
+        'Of the fullest pool: busy slots, of those whose engine can generate. At 100 % requests wait.',
       unit: 'percentunit',
       kind: 'number',
       alarm: { from: 1 },
       queries: [
         {
-          expression: `sum(sluice:slots_busy:sum${inPool}) / sum(sluice:slots_up:sum${inPool})`,
+          expression: `max(sluice:slots_in_use:ratio${inPool})`,
           legend: 'in use',
         },
       ],
