@@ -157,6 +157,7 @@ test.each([
 test.each([
   'This model does not support assistant message prefill. The conversation must end with a user message.',
   'Prefilling assistant messages is not supported for this model.',
+  'messages[1]: the model cannot continue an assistant turn that comes last',
 ])(
   'a server that wants the user last gets a turn after an answer of a client of another format: %s',
   (refusal) => {

@@ -30,10 +30,11 @@ const wantsNoSystemTurn = new RegExp(
  */
 const wantsUserFirst = /\bfirst message must use the\W+user\b|\bmust (?:start|begin) with a user\b/i;
 /**
- * Claude's refusal, from 4.6 on, of a conversation that ends with the assistant. Clients of other formats end it so, as
- * groups of agents do, and want the next answer.
+ * The refusal by Claude, from 4.6 on, and by a gateway of ours, of a conversation that ends with the assistant. Clients
+ * of other formats end it so, as groups of agents do, and want the next answer.
  */
-const wantsUserLast = /\bassistant message prefill\b|\bprefilling assistant messages\b/i;
+const wantsUserLast =
+  /\bassistant message prefill\b|\bprefilling assistant messages\b|\bcannot continue an assistant turn\b/i;
 /** DeepSeek's and Moonshot's refusal of a turn with calls whose thinking the client left out. */
 const missesThinking = /\bthinking\b.*\b(?:passed back|reasoning_content is missing)\b/i;
 /** Older vLLM, and ModelScope, know no thinking in an answer, so its content is neither a text nor a list of blocks. */
