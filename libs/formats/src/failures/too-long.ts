@@ -8,11 +8,14 @@ export interface TooLong {
   readonly known: RegExp;
 }
 
-/** The message of an error. If the prompt is too long, the message contains the format's words. */
+/** The message of an error. If the prompt is too long, the message contains the format's words, in each of its ways. */
 export function sayTooLong(
   { message, detail }: Pick<ErrorInfo, 'message' | 'detail'>,
-  { sentence, known }: TooLong,
+  ...ways: readonly TooLong[]
 ): string {
-  const isSaid = detail !== 'context-length-exceeded' || known.test(message);
-  return isSaid ? message : `${sentence}: ${message}`;
+  if (detail !== 'context-length-exceeded') return message;
+  return ways.reduce(
+    (said, { sentence, known }) => (known.test(said) ? said : `${sentence}: ${said}`),
+    message,
+  );
 }

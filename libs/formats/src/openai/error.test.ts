@@ -30,8 +30,17 @@ describe('encodeError', () => {
         message: "This model's maximum context length is exceeded: prompt is too long: 9 tokens > 8 maximum",
       },
     });
-    const known = "This model's maximum context length is 8 tokens.";
-    expect(say(known)).toMatchObject({ error: { message: known } });
+    const limit = "This model's maximum context length is 8 tokens.";
+    const ofNewer = `Input tokens exceed the configured limit: ${limit}`;
+    expect(say(limit)).toMatchObject({ error: { message: ofNewer } });
+    expect(say(ofNewer)).toMatchObject({ error: { message: ofNewer } });
+    expect(say('the request exceeds the available context size')).toMatchObject({
+      error: {
+        message:
+          "Input tokens exceed the configured limit: This model's maximum context length is exceeded: " +
+          'the request exceeds the available context size',
+      },
+    });
   });
 
   test('tells clients when to come again and when not to', () => {

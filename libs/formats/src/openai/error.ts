@@ -73,7 +73,7 @@ export function encodeErrorBody(error: ErrorInfo): Json {
   const told = extensionsOf(error, FORMAT);
   const code = (error.detail && detailCodes[error.detail]) ?? ofKind ?? told?.code ?? null;
   const param = error.param ?? told?.param ?? null;
-  return { error: { message: sayTooLong(error, tooLong), type, param, code } };
+  return { error: { message: sayTooLong(error, tooLong, tooLongForNewer), type, param, code } };
 }
 
 /**
@@ -83,6 +83,15 @@ export function encodeErrorBody(error: ErrorInfo): Json {
 const tooLong: TooLong = {
   sentence: "This model's maximum context length is exceeded",
   known: /maximum context length/i,
+};
+
+/**
+ * The words of OpenAI's newer models, which LangChain looks for before it shortens a conversation. The newest SDK for
+ * Python no longer shows it the code.
+ */
+const tooLongForNewer: TooLong = {
+  sentence: 'Input tokens exceed the configured limit',
+  known: /Input tokens exceed the configured limit|prompt is too long/,
 };
 
 /** The whole answer to a call that failed before its stream began. */
