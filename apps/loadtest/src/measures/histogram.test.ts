@@ -50,6 +50,17 @@ describe('the latency histogram', () => {
     expect(sum.summary).toEqual(both.summary);
   });
 
+  it('counts more equal values than a night of streams brings, also those of several processes', () => {
+    const histogram = new LatencyHistogram();
+    for (let hour = 0; hour < 3; hour++) histogram.recordMany(0, 2_000_000_000);
+    histogram.record(20);
+    const sum = LatencyHistogram.decode(histogram.encode());
+    sum.add(histogram);
+    expect(sum.summary).toMatchObject({ count: 12_000_000_002, percentiles: { p50: 0, 'p99.99': 0 } });
+    expect(sum.summary.max).toBeCloseTo(20, 1);
+    expect(LatencyHistogram.decode(sum.encode()).summary).toEqual(sum.summary);
+  });
+
   it('an empty one reads as zero and travels', () => {
     const empty = LatencyHistogram.decode(new LatencyHistogram().encode());
     expect(empty.summary).toMatchObject({ count: 0, mean: 0, min: 0, max: 0 });

@@ -8,6 +8,9 @@ import {
 /** The largest duration that is recorded: an hour. Longer ones count as an hour. */
 const maximumUs = 3_600_000_000;
 
+/** Bits of a bucket's count. In 32, a night's tokens do not fit: many are 0 apart, hence in one bucket. */
+const countBits = 64;
+
 /** Percentiles that every result lists. */
 const listedPercentiles = [50, 75, 90, 95, 99, 99.9, 99.99] as const;
 
@@ -34,7 +37,7 @@ export class LatencyHistogram {
     this.hdr =
       hdr ??
       build({
-        bitBucketSize: 32,
+        bitBucketSize: countBits,
         lowestDiscernibleValue: 1,
         highestTrackableValue: maximumUs,
         numberOfSignificantValueDigits: significantDigits,
@@ -44,7 +47,7 @@ export class LatencyHistogram {
 
   /** A histogram from `encode`'s text. */
   static decode(text: string): LatencyHistogram {
-    return new LatencyHistogram(3, decodeFromCompressedBase64(text, 32, false, maximumUs));
+    return new LatencyHistogram(3, decodeFromCompressedBase64(text, countBits, false, maximumUs));
   }
 
   record(valueMs: number): void {
