@@ -16,8 +16,10 @@ export const openai: Dialect = {
   readEvent(data) {
     if (data === '[DONE]') return { isEnd: true };
     const event: unknown = JSON.parse(data);
-    if (dig(event, 'error')) return { error: errorType(event) ?? 'error' };
     const delta = dig(event, 'choices', 0, 'delta');
+    // Some versions of vLLM mark an error object that has no wrapper.
+    if (dig(event, 'error') || (delta === undefined && dig(event, 'object') === 'error'))
+      return { error: errorType(event) ?? 'error' };
     return {
       ...facts(event, visibleText(delta)),
       ...(reasoningOf(delta) !== '' && { isThought: true }),
@@ -55,5 +57,6 @@ function visibleText(message: unknown): string {
 }
 
 function errorType(body: unknown): string | undefined {
-  return digText(body, 'error', 'code') ?? digText(body, 'error', 'type');
+  const error = dig(body, 'error') ?? body;
+  return digText(error, 'code') ?? digText(error, 'type');
 }

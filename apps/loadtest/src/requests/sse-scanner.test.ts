@@ -219,6 +219,22 @@ describe('errors within a stream', () => {
     expect(scan(format, [Buffer.from(text)]).errors).toEqual([type]);
   });
 
+  it.each([
+    ['by its name', 'event: error\ndata: {"message":"m"}\n\n', 'error'],
+    ['by its name, with a type', 'event:error\nid: 3\ndata: {"type":"overloaded"}\n\n', 'overloaded'],
+    ['by its name, in several lines', 'event: error\ndata: {\ndata: "code":"busy"}\n\n', 'busy'],
+    ['by its name, without JSON', 'event: error\ndata: Internal Server Error\n\n', 'error'],
+    [
+      'by its object',
+      'data: {"object":"error","type":"InternalServerError","code":500}\n\n',
+      'InternalServerError',
+    ],
+    ['by its field', 'error: {"code":500,"message":"m","type":"server_error"}\n\n', 'server_error'],
+  ])('are told %s, though [DONE] follows', (_, text, type) => {
+    const heard = scan('openai', [stream('openai', ['x']), Buffer.from(`${text}data: [DONE]\n\n`)]);
+    expect(heard).toMatchObject({ errors: [type], hasEnd: true, malformed: 0 });
+  });
+
   it('counts reasoning and tool calls as text', () => {
     const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
     const text =

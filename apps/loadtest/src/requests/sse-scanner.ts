@@ -16,6 +16,12 @@ const quote = 34;
 const backslash = 92;
 const marker = Buffer.from('data:');
 const byteOrderMark = Buffer.from('\ufeff');
+const quietField = /^(event|id|retry)(:|$)/;
+/** Some versions of llama.cpp write an error as a field of its own. */
+const failureField = 'error:';
+const failureName = /^event: *error *$/;
+/** Nearly all events have a longer name, which needs no further look. */
+const longestFailure = 'event: error  '.length;
 
 /**
  * The shape of the last parsed content line. A server writes all its deltas alike, so the text of the next one is found
@@ -54,6 +60,8 @@ export class SseScanner {
   private isSkipping = false;
   /** Lines of an event whose data goes over several. */
   private data: string[] | undefined;
+  /** Whether the event that is read is named `error`. */
+  private isFailure = false;
 
   constructor(dialect: Dialect, shape: LineShape, sink: ScannerSink, longestBytes = longestKeptBytes) {
     this.dialect = dialect;
@@ -142,7 +150,12 @@ export class SseScanner {
         return;
       }
     }
-    const data = bytes.toString('utf8', start + marker.length, end).trim();
+    this.dataLine(bytes, start, start + marker.length, end);
+  }
+
+  /** Reads a line from `start` to `end` whose data begins at `from`. */
+  private dataLine(bytes: Buffer, start: number, from: number, end: number): void {
+    const data = bytes.toString('utf8', from, end).trim();
     if (this.data) {
       this.data.push(data);
       return;
@@ -161,10 +174,17 @@ export class SseScanner {
   /** Absent if the data is not JSON, or not complete. */
   private read(data: string): EventFacts | undefined {
     try {
-      return this.dialect.readEvent(data);
+      return this.isFailure ? this.failure(data) : this.dialect.readEvent(data);
     } catch {
       return undefined;
     }
+  }
+
+  /** An event of this name is an error, whatever it says. */
+  private failure(data: string): EventFacts {
+    const error = this.dialect.readError(JSON.parse(data)) ?? 'error';
+    this.isFailure = false;
+    return { error };
   }
 
   /** Ends an event whose data goes over several lines. */
@@ -173,7 +193,8 @@ export class SseScanner {
     this.data = undefined;
     // Blank data is no event.
     if (data.trim() === '') return;
-    const facts = this.read(data);
+    const facts = this.read(data) ?? (this.isFailure ? { error: 'error' } : undefined);
+    this.isFailure = false;
     if (!facts) {
       this.sink.malformed();
       return;
@@ -222,8 +243,14 @@ export class SseScanner {
       this.line(bytes, start + byteOrderMark.length, end);
       return;
     }
-    if (!/^(event|id|retry)(:|$)/.test(bytes.toString('latin1', start, Math.min(end, start + 8))))
-      this.sink.malformed();
+    const name = bytes.toString('latin1', start, Math.min(end, start + 8));
+    if (quietField.test(name)) {
+      if (end - start <= longestFailure)
+        this.isFailure ||= failureName.test(bytes.toString('latin1', start, end));
+    } else if (name.startsWith(failureField)) {
+      this.isFailure = true;
+      this.dataLine(bytes, start, start + failureField.length, end);
+    } else this.sink.malformed();
   }
 }
 
