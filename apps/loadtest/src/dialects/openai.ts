@@ -44,15 +44,29 @@ function facts(event: unknown, text: string): EventFacts {
   };
 }
 
+/** Mistral and Databricks send a list of parts instead of a text where there are thoughts. */
 function reasoningOf(message: unknown): string {
-  return digText(message, 'reasoning_content') ?? digText(message, 'reasoning') ?? '';
+  const told = digText(message, 'reasoning_content') ?? digText(message, 'reasoning');
+  if (told !== undefined) return told;
+  const content = dig(message, 'content');
+  if (!Array.isArray(content)) return '';
+  const thoughts = content.flatMap((part) => [...digList(part, 'thinking'), ...digList(part, 'summary')]);
+  return thoughts.map(textOf).join('');
+}
+
+function contentOf(message: unknown): string {
+  return digText(message, 'content') ?? digList(message, 'content').map(textOf).join('');
+}
+
+function textOf(part: unknown): string {
+  return digText(part, 'text') ?? '';
 }
 
 function visibleText(message: unknown): string {
   const calls = digList(message, 'tool_calls').map(
     (call) => (digText(call, 'function', 'name') ?? '') + (digText(call, 'function', 'arguments') ?? ''),
   );
-  const said = (digText(message, 'content') ?? '') + (digText(message, 'refusal') ?? '');
+  const said = contentOf(message) + (digText(message, 'refusal') ?? '');
   return reasoningOf(message) + said + calls.join('');
 }
 

@@ -188,6 +188,21 @@ describe('content', () => {
     expect(dialects.openai.readAnswer({ choices: [{ message }] })).toMatchObject({ text: 'no' });
   });
 
+  it('may be a list of parts, some of them thoughts', () => {
+    const text = (said: string) => ({ type: 'text', text: said });
+    const lists = [
+      [{ type: 'thinking', thinking: [text('so'), text('what')] }],
+      [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] }],
+      [text('Hi')],
+    ];
+    const chunks = lists.map((content) => ({ choices: [{ index: 0, delta: { content } }] }));
+    expect(scan('openai', [lines(...chunks)]).texts).toEqual(['sowhat', 'hm', 'Hi']);
+    const isThought = chunks.map((chunk) => dialects.openai.readEvent(JSON.stringify(chunk)).isThought);
+    expect(isThought).toEqual([true, true, undefined]);
+    const answer = dialects.openai.readAnswer({ choices: [{ message: { content: lists.flat() } }] });
+    expect(answer).toMatchObject({ text: 'sowhathmHi', isEnd: true });
+  });
+
   it('may stand in the start of its block', () => {
     const start = (content_block: object) => ({ type: 'content_block_start', index: 0, content_block });
     const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ' there' } };
