@@ -34,7 +34,10 @@ export const reportedMetrics: readonly MetricName[] = [
 ];
 
 const columns = ['p50', 'p90', 'p99', 'p99.9'] as const;
-const labelWidth = 26;
+/** A terminal has 80 columns: on a wider table, every row would break. */
+const labelWidth = 24;
+const cellWidth = 9;
+const countWidth = 11;
 
 /** The end of a run for a terminal. */
 export function summarizeRun(result: RunResult): string {
@@ -60,7 +63,7 @@ export function summarizeRun(result: RunResult): string {
     ...(totals.slow > 0 ? [row('slow readers', '', `${totals.slow}`)] : []),
     row('tokens', `${Math.round(rates.tokens)}/s`, `${totals.tokens}`),
     '',
-    ' '.repeat(labelWidth) + [...columns, 'max', 'count'].map((name) => name.padStart(10)).join(''),
+    latencyLine('', [...columns, 'max'], 'count'),
     ...metricNames.flatMap((name) => latencyRow(result, name)),
     ...correctionLines(result),
     ...errorLines(result),
@@ -94,8 +97,12 @@ export function estimateOf({ correction }: RunResult, name: MetricName): MetricR
 function metricRow(title: string, metric: MetricResult): string[] {
   if (metric.count === 0) return [];
   const values = columns.map((column) => formatMs(metric.percentiles[column] ?? 0));
-  const cells = [...values, formatMs(metric.max), String(metric.count)].map((cell) => cell.padStart(10));
-  return [title.padEnd(labelWidth) + cells.join('')];
+  return [latencyLine(title, [...values, formatMs(metric.max)], String(metric.count))];
+}
+
+function latencyLine(title: string, values: readonly string[], count: string): string {
+  const cells = values.map((value) => value.padStart(cellWidth)).join('');
+  return title.padEnd(labelWidth) + cells + count.padStart(countWidth);
 }
 
 function correctionLines({ correction }: RunResult): string[] {
