@@ -573,6 +573,36 @@ describe('a run against servers that misbehave', () => {
     expect((await run(json, { traffic: [{ streamShare: 0 }] }, 3)).errors).toEqual({ 'malformed answer': 3 });
   });
 
+  it.each(['timeout', 'abort', 'insufficient_system_resource'])(
+    'counts an answer that ends with %s as a failure, in a stream and in a single body',
+    async (finish_reason) => {
+      const target = await serve((_, response) => {
+        const choice = { index: 0, message: { content: 'half' }, finish_reason };
+        response.end(JSON.stringify({ choices: [choice] }));
+      });
+      const single = { traffic: [{ streamShare: 0 }] };
+      expect((await run(target, single, 3)).errors).toEqual({ [`answer error: ${finish_reason}`]: 3 });
+      const end = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason }] })}\n\n`;
+      const streaming = await serve((_, response) =>
+        response.writeHead(200, sse).end(`${chunk('half')}${end}data: [DONE]\n\n`),
+      );
+      const { errors, totals } = await run(streaming, {}, 3);
+      expect(errors).toEqual({ [`stream error: ${finish_reason}`]: 3 });
+      expect(totals).toMatchObject({ ok: 0, good: 0 });
+    },
+  );
+
+  it.each([
+    ['openai', { error: { type: 'server_error', code: 502 } }, 'server_error'],
+    ['openai', { object: 'error', type: 'InternalServerError', code: 500 }, 'InternalServerError'],
+    ['anthropic', { type: 'error', error: { type: 'overloaded_error' } }, 'overloaded_error'],
+    ['gemini', { error: { code: 503, status: 'UNAVAILABLE' } }, 'UNAVAILABLE'],
+  ] as const)('names an error of %s that comes with status 200: %j', async (format, body, type) => {
+    const target = await serve((_, response) => response.end(JSON.stringify(body)));
+    const { errors } = await run(target, { traffic: [{ format, streamShare: 0 }] }, 3);
+    expect(errors).toEqual({ [`answer error: ${type}`]: 3 });
+  });
+
   const ends = {
     openai: `${chunk('tok0 ')}${chunk('tok1 ')}data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n`,
     anthropic: [

@@ -31,6 +31,7 @@ export const anthropic: Dialect = {
     }
   },
   readAnswer(body) {
+    if (digText(body, 'type') === 'error') return { error: errorType(body) ?? 'error' };
     const texts = digList(body, 'content').map(blockText);
     return { ...usage(body), text: texts.join(''), isEnd: digText(body, 'type') === 'message' };
   },

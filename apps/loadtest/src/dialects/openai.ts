@@ -1,6 +1,16 @@
 import type { Dialect, EventFacts } from './dialect.ts';
 import { dig, digCount, digList, digText } from './dig.ts';
 
+/** Words for an answer that the server could not complete: of SGLang and vLLM, DeepSeek, Zhipu and TensorRT-LLM. */
+const failures: ReadonlySet<string> = new Set([
+  'abort',
+  'error',
+  'insufficient_system_resource',
+  'network_error',
+  'cancelled',
+  'timeout',
+]);
+
 /** Chat completions. */
 export const openai: Dialect = {
   format: 'openai',
@@ -17,22 +27,29 @@ export const openai: Dialect = {
     if (data === '[DONE]') return { isEnd: true };
     const event: unknown = JSON.parse(data);
     const delta = dig(event, 'choices', 0, 'delta');
-    // Some versions of vLLM mark an error object that has no wrapper.
-    if (dig(event, 'error') || (delta === undefined && dig(event, 'object') === 'error'))
-      return { error: errorType(event) ?? 'error' };
+    const error = delta === undefined || dig(event, 'error') ? errorOf(event) : undefined;
+    if (error !== undefined) return { error };
     return {
       ...facts(event, visibleText(delta)),
       ...(reasoningOf(delta) !== '' && { isThought: true }),
       // Some servers close without [DONE].
-      ...(digText(event, 'choices', 0, 'finish_reason') && { isEnd: true }),
+      ...endOf(event),
     };
   },
   readAnswer(body) {
     const message = dig(body, 'choices', 0, 'message');
-    return { ...facts(body, visibleText(message)), isEnd: message !== undefined };
+    const error = errorOf(body);
+    if (error !== undefined) return { error };
+    return { ...facts(body, visibleText(message)), ...endOf(body), isEnd: message !== undefined };
   },
   readError: errorType,
 };
+
+function endOf(answer: unknown): EventFacts {
+  const word = digText(answer, 'choices', 0, 'finish_reason');
+  if (!word) return {};
+  return { isEnd: true, ...(failures.has(word.toLowerCase()) && { error: word }) };
+}
 
 function facts(event: unknown, text: string): EventFacts {
   const outputTokens = digCount(event, 'usage', 'completion_tokens');
@@ -68,6 +85,13 @@ function visibleText(message: unknown): string {
   );
   const said = contentOf(message) + (digText(message, 'refusal') ?? '');
   return reasoningOf(message) + said + calls.join('');
+}
+
+/** The type of an error that stands where an answer should; absent if there is none. */
+function errorOf(body: unknown): string | undefined {
+  // Some versions of vLLM mark an error object that has no wrapper.
+  const isError = dig(body, 'error') || dig(body, 'object') === 'error';
+  return isError ? (errorType(body) ?? 'error') : undefined;
 }
 
 function errorType(body: unknown): string | undefined {

@@ -240,8 +240,9 @@ export class Exchange implements Call, ScannerSink, Finished {
       return;
     }
     const facts = isStream ? {} : dialect.readAnswer(body);
-    if (facts.isEnd !== true) {
-      this.errorClass = isStream ? 'not a stream' : 'malformed answer';
+    if (facts.error !== undefined || facts.isEnd !== true) {
+      const noAnswer = isStream ? 'not a stream' : 'malformed answer';
+      this.errorClass = facts.error === undefined ? noAnswer : `answer error: ${printable(facts.error)}`;
       return;
     }
     this.outputTokens = facts.outputTokens;
@@ -268,8 +269,7 @@ export class Exchange implements Call, ScannerSink, Finished {
 
   private settle(): void {
     if (this.isOver) return;
-    const { errorClass } = this;
-    const { outputTokens = 0, context } = this;
+    const { errorClass, outputTokens = 0, context } = this;
     // Servers put several tokens into one event, and do not show all of their thoughts.
     const unseen = outputTokens - this.tokens;
     if (unseen > 0) context.recorder.wholeTokens(unseen, context.clock.now(), this.isMeasured);
