@@ -1,7 +1,7 @@
 import type { Gateway } from './gateway.ts';
 
-/** Gauges that are not 0 at rest: room, whether a part is up, information, and the scrape's own connection. */
-const standing = /_(slots|up)$|^sluice_open_connections$|_info$/;
+/** Gauges that are not 0 at rest: room, whether a part is up or keys are known, information, and the scrape's own connection. */
+const standing = /_(slots|up|known)$|^sluice_open_connections$|_info$/;
 
 /** Gauges of all processes that are not 0 although nothing is going on, as `series value`. */
 export async function busyGauges({ ingresses, workers }: Gateway): Promise<string[]> {
