@@ -1,6 +1,6 @@
 import { keepAllocationsYoung, type Purpose, readPurpose, yieldToMainThread } from '@sluice/runtime';
-import { checkSettings } from './check.ts';
 import { processSeat } from './config.ts';
+import { reportSettings } from './report-settings.ts';
 import { startIngress } from './start.ts';
 import { startSupervisor } from './supervise.ts';
 
@@ -14,7 +14,7 @@ await run(purpose).catch((error: Error) => {
 });
 
 function run(purpose: Purpose): Promise<void> {
-  if (purpose === 'check') return checkSettings(process.env);
+  if (purpose === 'check') return reportSettings(process.env);
   // An empty value counts as unset, as it does for every setting.
   const isOneOfSeveral = Boolean(process.env[processSeat]?.trim());
   const wantsSeveral = Number(process.env.SLUICE_PROCESSES ?? 1) > 1;

@@ -76,8 +76,7 @@ export async function startProcess(worker: string, environment: Environment): Pr
   const room = openJobRoom(parts);
   const fileRoom = new Turns(heapLimitBytes() * fileShare);
   metrics.jobBytes.readFrom(() => room.takenBytes + fileRoom.taken);
-  const surroundings = { worker, metrics, logger, tracing, clock: systemClock };
-  const shared = { ...surroundings, catalog, redis, room, publisher };
+  const shared = { catalog, redis, room, worker, publisher, metrics, logger, tracing, clock: systemClock };
   const engines = await Promise.all(
     backends.map(async ({ pool, backend }) => ({
       pool,

@@ -1,7 +1,10 @@
 import type { Dialect, EventFacts } from './dialect.ts';
 import { dig, digCount, digList, digText } from './dig.ts';
 
-/** Words for an answer that the server could not complete: of SGLang and vLLM, DeepSeek, Zhipu and TensorRT-LLM. */
+/**
+ * Words for an answer that the server could not complete: of SGLang and vLLM, DeepSeek, Zhipu and TensorRT-LLM. The
+ * gateway has the same, but a judge does not share its reading with what it judges.
+ */
 const failures: ReadonlySet<string> = new Set([
   'abort',
   'error',

@@ -24,7 +24,7 @@ import { WatchedExporter } from './watched-exporter.ts';
 
 /** Spans that wait to be sent; more are dropped, so that a collector that is away costs some ten megabytes at most. */
 const maxQueueSize = 8_192;
-/** Each batch is written as JSON in one go: 64 spans hold up streams for 5 ms at most, the usual 512 for 20. */
+/** Each batch is written as JSON in one go, so the 512 spans that are usual would hold up streams. */
 const maxExportBatchSize = 64;
 const delayMs = 1_000;
 const closeLimitMs = 2_000;

@@ -3,7 +3,7 @@ import type { Environment } from '@sluice/runtime';
 import { loadSettings } from './settings.ts';
 
 /** Tells the operator that the settings of an ingress are valid. Throws `ConfigError` with the mistakes if they are not. */
-export async function checkSettings(environment: Environment): Promise<void> {
+export async function reportSettings(environment: Environment): Promise<void> {
   const { catalog, warnings } = await loadSettings(environment);
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   process.stdout.write(`sluice ingress: valid settings: ${reportCatalog(catalog)}\n`);
