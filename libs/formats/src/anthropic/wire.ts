@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
 import { fieldPath } from '../json/field-path.ts';
-import { firstMistake } from '../json/first-mistake.ts';
+import { firstMistake, isMissing, MISSING } from '../json/first-mistake.ts';
 import { keptBeside, namesOf } from '../json/kept-fields.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-count.ts';
@@ -20,7 +20,7 @@ const unlessUnset = <Type extends z.ZodType>(type: Type) =>
 const object = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({ type: 'object' });
 const list = z.custom<Json[]>(Array.isArray, 'must be a list').meta({ type: 'array', items: {} });
 const strings = z.array(z.string()).max(mostStops, `must hold at most ${mostStops}`);
-const anything = z.custom<Json>((value) => value !== undefined, 'is required');
+const anything = z.custom<Json>((value) => value !== undefined, MISSING);
 
 /** The body of both routes. It names only what is read here; everything else is kept as an extension. */
 export const requestBody = z.object({
@@ -126,9 +126,8 @@ export function listBlocks(content: Json | undefined, path: string): { block: Js
 }
 
 function reasonOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') {
-    return issue.message.endsWith('received undefined') ? 'is required' : `must be of type ${issue.expected}`;
-  }
+  if (isMissing(issue)) return MISSING;
+  if (issue.code === 'invalid_type') return `must be of type ${issue.expected}`;
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`;
   return issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
 }

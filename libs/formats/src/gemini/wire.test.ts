@@ -9,7 +9,7 @@ const calling = (functionCallingConfig: object) => say({ toolConfig: { functionC
 
 describe('a request of the wrong shape is refused by its place and not by its value', () => {
   test.each([
-    [{}, 'contents', 'expected array, received undefined'],
+    [{}, 'contents', 'is required'],
     [{ contents: [] }, 'contents', 'too small: expected array to have >=1 items'],
     [{ contents: [7] }, 'contents[0]', 'expected object, received number'],
     [{ contents: [{ role: 7 }] }, 'contents[0].role', 'expected string, received number'],
@@ -90,7 +90,7 @@ describe('a request of the wrong shape is refused by its place and not by its va
     const wrapped = { generateContentRequest: { contents: [] } };
     expect(() => parseRequestBody(wrapped, true)).toThrow('generateContentRequest.contents: too small');
     expect(() => parseRequestBody({ contents: [] }, true)).toThrow(/^contents: too small/);
-    expect(() => parseRequestBody(wrapped, false)).toThrow('contents: expected array, received undefined');
+    expect(() => parseRequestBody(wrapped, false)).toThrow('contents: is required');
     expect(() => parseRequestBody([], true)).toThrow('the body must be a JSON object');
   });
 });

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
 import { fieldPath } from '../json/field-path.ts';
-import { firstMistake } from '../json/first-mistake.ts';
+import { firstMistake, isMissing, MISSING } from '../json/first-mistake.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens, tokenCount } from '../token-count.ts';
 import { normalizeFields } from './casing.ts';
@@ -174,7 +174,7 @@ export function parseRequestBody(body: unknown, isCounting: boolean): WireReques
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const path = [...(counted === undefined ? [] : ['generateContentRequest']), ...(issue?.path ?? [])];
-  throw invalidField(fieldPath('', path), describe(issue?.message));
+  throw invalidField(fieldPath('', path), describe(issue));
 }
 
 /** Parses a part that is nested in another one. `path` is its place in the client's body. */
@@ -182,7 +182,7 @@ export function parsePart(value: JsonObject, path: string): WirePart {
   const parsed = part.safeParse(normalizeFields(value), firstMistake);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw invalidField(fieldPath(path, issue?.path ?? []), describe(issue?.message));
+  throw invalidField(fieldPath(path, issue?.path ?? []), describe(issue));
 }
 
 /** Parses an upstream's answer; absent if it does not have the shape of one. */
@@ -197,7 +197,8 @@ export function invalidField(param: string, fact: string): SluiceError {
   return new SluiceError('invalid-request', `${param}: ${fact}`, { param });
 }
 
-function describe(message: string | undefined): string {
-  const fact = message?.replace(/^Invalid input: /, '') ?? 'not valid';
+function describe(issue: z.core.$ZodIssue | undefined): string {
+  if (issue !== undefined && isMissing(issue)) return MISSING;
+  const fact = issue?.message.replace(/^Invalid input: /, '') ?? 'not valid';
   return fact.charAt(0).toLowerCase() + fact.slice(1);
 }

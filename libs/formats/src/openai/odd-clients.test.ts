@@ -36,12 +36,12 @@ describe('a bad field is refused with its place and what was expected:', () => {
   const answered = (fields: object) => ({ messages: [user, { role: 'assistant', ...fields }] });
 
   test.each<[object, string]>([
-    [{ messages: [{}] }, 'messages[0].role: expected string, received undefined'],
+    [{ messages: [{}] }, 'messages[0].role: is required'],
     [
       { messages: [{ role: 'x' }] },
       'messages[0].role: expected system, developer, user, assistant, tool or function',
     ],
-    [{ messages: [{ role: 'system' }] }, 'messages[0].content: expected string or array'],
+    [{ messages: [{ role: 'system' }] }, 'messages[0].content: is required'],
     [
       { messages: [{ role: 'assistant', function_call: { name: 7 } }] },
       'messages[0].function_call.name: expected string, received number',
@@ -61,13 +61,13 @@ describe('a bad field is refused with its place and what was expected:', () => {
       'tools[0].function.parameters: expected an object',
     ],
     [{ functions: [{ name: '' }] }, 'functions[0].name: Too small: expected string to have >=1 characters'],
-    [{ response_format: {} }, 'response_format.type: expected string, received undefined'],
+    [{ response_format: {} }, 'response_format.type: is required'],
     [
       { response_format: { type: 'json_schema', json_schema: { schema: [] } } },
       'response_format.json_schema.schema: expected an object',
     ],
     [{ response_format: { type: 'json_object', schema: 1 } }, 'response_format.schema: expected an object'],
-    [asked([{ type: 'refusal' }]), 'messages[0].content[0].refusal: expected string, received undefined'],
+    [asked([{ type: 'refusal' }]), 'messages[0].content[0].refusal: is required'],
     [
       asked([{ type: 'image_url', image_url: { url: 'see https://x.test' } }]),
       'messages[0].content[0].image_url.url: expected an http, https or data URL',
@@ -85,22 +85,19 @@ describe('a bad field is refused with its place and what was expected:', () => {
       'messages[0].content[0].file.file_data: a data URL without a comma',
     ],
     [asked([{ type: 'file', file: {} }]), 'messages[0].content[0].file: expected file_data or file_id'],
-    [
-      answered({ content: [{ type: 'text' }] }),
-      'messages[1].content[0].text: expected string, received undefined',
-    ],
-    [answered({ tool_calls: [{}] }), 'messages[1].tool_calls[0].id: expected string, received undefined'],
+    [answered({ content: [{ type: 'text' }] }), 'messages[1].content[0].text: is required'],
+    [answered({ tool_calls: [{}] }), 'messages[1].tool_calls[0].id: is required'],
     [
       { messages: [user, { role: 'tool', tool_call_id: 'a', content: [{ type: 'text' }] }] },
-      'messages[1].content[0].text: expected string, received undefined',
+      'messages[1].content[0].text: is required',
     ],
     [
       { messages: [user, { role: 'function', name: 'f', content: [{ type: 'text' }] }] },
-      'messages[1].content[0].text: expected string, received undefined',
+      'messages[1].content[0].text: is required',
     ],
     [{ tool_choice: 'maybe' }, 'tool_choice: expected none, auto, required or an object'],
     [{ tool_choice: {} }, 'tool_choice.type: expected function, custom or allowed_tools'],
-    [{ tool_choice: { type: 'custom' } }, 'tool_choice.custom.name: expected string, received undefined'],
+    [{ tool_choice: { type: 'custom' } }, 'tool_choice.custom.name: is required'],
     [
       { tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'x', tools: [] } } },
       'tool_choice.allowed_tools.mode: Invalid option: expected one of "auto"|"required"',

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
 import { fieldPath } from '../json/field-path.ts';
-import { firstMistake } from '../json/first-mistake.ts';
+import { firstMistake, isMissing, MISSING } from '../json/first-mistake.ts';
 import { keptBeside, namesOf } from '../json/kept-fields.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-count.ts';
@@ -168,11 +168,13 @@ interface Found {
 function deepest(issues: readonly z.core.$ZodIssue[]): Found {
   const [issue] = issues;
   if (!issue) return { path: [], message: 'not valid' };
+  if (isMissing(issue)) return { path: issue.path, message: MISSING };
   if (issue.code !== 'invalid_union') return { path: issue.path, message: issue.message };
   const branches = issue.errors.map(deepest);
   const longest = Math.max(...branches.map(({ path }) => path.length));
   const meant = branches.find(({ path }) => path.length > 0 && path.length === longest);
   if (meant) return { path: [...issue.path, ...meant.path], message: meant.message };
+  if (branches.some(({ message }) => message === MISSING)) return { path: issue.path, message: MISSING };
   const wanted = branches.map(({ message }) =>
     message.replace(/^.*?expected (.*?)(?:, received \w+)?$/, '$1'),
   );

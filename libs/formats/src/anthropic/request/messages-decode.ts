@@ -14,6 +14,7 @@ import {
   type ToolResultPart,
 } from '@sluice/canonical';
 import { bareCallId, unpackCall } from '../../calls/call-luggage.ts';
+import { MISSING } from '../../json/first-mistake.ts';
 import { TextValues } from '../../json/text-values.ts';
 import { placed } from '../../places.ts';
 import { decodeMedia } from '../media.ts';
@@ -94,7 +95,7 @@ export function decodeMessages(wire: readonly Json[]): Message[] {
 }
 
 function missing(path: string): never {
-  throw invalid(`${path}.content`, 'is required');
+  throw invalid(`${path}.content`, MISSING);
 }
 
 /**

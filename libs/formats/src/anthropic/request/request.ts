@@ -14,6 +14,7 @@ import type {
   UpstreamTarget,
   WireRequest,
 } from '../../codec.ts';
+import { MISSING } from '../../json/first-mistake.ts';
 import { objectOf } from '../../json/json-object.ts';
 import { jsonInstruction } from '../../json-instruction.ts';
 import { readerOf } from '../../reader.ts';
@@ -51,7 +52,7 @@ export function decodeRequest(wire: WireRequest): DecodedRequest {
   // names are ignored. No thread is kept either: the ids of our answers are not those of the server behind us.
   const { betas: _betas, deferred_tools: _deferred, thread: _thread, compaction, ...rest } = unknown;
   const operation = countsTokens(wire.path) ? 'count-tokens' : 'generate';
-  if (operation === 'generate' && known.max_tokens === undefined) throw invalid('max_tokens', 'is required');
+  if (operation === 'generate' && known.max_tokens === undefined) throw invalid('max_tokens', MISSING);
   const betas = readBetas(wire.headers);
   const request = decodeBody(known, { ...rest, ...(betas.length > 0 && { betas }) });
   // A count ignores it: it counts the conversation as it stands.

@@ -10,6 +10,7 @@ import {
   type ToolChoice,
 } from '@sluice/canonical';
 import { allowedNames } from '../../calls/allowed-tools.ts';
+import { MISSING } from '../../json/first-mistake.ts';
 import { placed } from '../../places.ts';
 import { type Encoding, ownFields, ownValue } from '../encoding.ts';
 import { customTool, FORMAT, invalid, parseWire, toolChoice as toolChoiceBody } from '../wire.ts';
@@ -116,7 +117,7 @@ export function decodeToolChoice(wire: JsonObject | undefined): ToolSteering {
 function choiceOf(type: 'auto' | 'any' | 'tool' | 'none', name: string | undefined): ToolChoice {
   if (type === 'any') return { type: 'required' };
   if (type !== 'tool') return { type };
-  if (name === undefined) throw invalid('tool_choice.name', 'is required');
+  if (name === undefined) throw invalid('tool_choice.name', MISSING);
   return { type, name };
 }
 
