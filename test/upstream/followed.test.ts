@@ -27,6 +27,7 @@ async function ask(): Promise<string> {
       authorization: `Bearer ${apiKey}`,
       'content-type': 'application/json',
       traceparent: `00-${trace}-00f067aa0ba902b7-01`,
+      tracestate: 'vendor=1',
     },
     body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: prompt }] }),
   });
@@ -64,6 +65,7 @@ it('a request is followed by its id from its answer to the model server', async 
   expect(server.exchanges.at(-1)?.request.headers).toMatchObject({
     'x-request-id': `${requestId}-1`,
     traceparent: `00-${trace}-00f067aa0ba902b7-01`,
+    tracestate: 'vendor=1',
   });
   expect(await lineOf(gateway.ingresses[0]?.lines, 'request', requestId)).toMatchObject({
     outcome: 'ok',

@@ -45,6 +45,7 @@ async function ask({ key = gateway.apiKey, flags = '01', path = '/v1/chat/comple
       authorization: `Bearer ${key}`,
       'content-type': 'application/json',
       traceparent: `00-${traceId}-${parentId}-${flags}`,
+      tracestate: 'vendor=1',
     },
     body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: prompt }] }),
   });
@@ -85,7 +86,10 @@ it('one trace leads from the caller over the request, its wait and its attempt t
     events: ['first token'],
     attributes: { 'sluice.request_id': requestId, 'sluice.attempt': 1, 'sluice.pool': 'chat' },
   });
-  expect(server.exchanges.at(-1)?.request.headers.traceparent).toBe(`00-${traceId}-${attempt?.spanId}-01`);
+  expect(server.exchanges.at(-1)?.request.headers).toMatchObject({
+    traceparent: `00-${traceId}-${attempt?.spanId}-01`,
+    tracestate: 'vendor=1',
+  });
   for (const inner of [queue, attempt]) {
     expect(inner?.startedAtMs).toBeGreaterThanOrEqual(request?.startedAtMs ?? Number.NaN);
     expect(inner?.endedAtMs).toBeLessThanOrEqual(request?.endedAtMs ?? Number.NaN);

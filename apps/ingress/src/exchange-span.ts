@@ -1,3 +1,4 @@
+import { readTraceContext } from '@sluice/canonical';
 import type { Outcome, TraceSpan, Tracing } from '@sluice/runtime';
 import type { Exchange } from './exchange.ts';
 
@@ -51,9 +52,7 @@ export function closeSpan(exchange: Exchange, end: ExchangeEnd, tracing: Tracing
 }
 
 function spanOf({ arrivedAt: startedAt, facts }: Exchange, name: string, tracing: Tracing): TraceSpan {
-  const { traceparent } = facts.headers;
-  const parent = typeof traceparent === 'string' ? traceparent : undefined;
-  return tracing.startSpan({ name, kind: 'server', startedAt, parent });
+  return tracing.startSpan({ name, kind: 'server', startedAt, parent: readTraceContext(facts.headers) });
 }
 
 /** As OpenTelemetry's conventions for generative AI name it. */

@@ -1,4 +1,4 @@
-import type { Usage } from '@sluice/canonical';
+import { readTraceContext, type Usage } from '@sluice/canonical';
 import type { Outcome, TraceSpan, Tracing } from '@sluice/runtime';
 import type { InferenceJob } from '@sluice/transport';
 
@@ -12,11 +12,16 @@ export interface AttemptCall {
 
 /** Begins the span of one attempt, under that of its request. Absent without tracing. */
 export function openAttemptSpan(
-  { traceparent: parent }: InferenceJob,
+  job: InferenceJob,
   { backendModel, startedAt }: AttemptCall,
   tracing: Tracing | undefined,
 ): TraceSpan | undefined {
-  return tracing?.startSpan({ name: `chat ${backendModel}`, kind: 'client', startedAt, parent });
+  return tracing?.startSpan({
+    name: `chat ${backendModel}`,
+    kind: 'client',
+    startedAt,
+    parent: readTraceContext(job),
+  });
 }
 
 /** How an attempt has ended. */

@@ -111,13 +111,17 @@ describe('a generation', () => {
 
   test('has an id of its own at the model server, and the trace of its client', async () => {
     let told: Partial<GenerationRun> = {};
-    const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const trace = { traceparent, tracestate: 'vendor=1' };
     const play = (run: GenerationRun) => {
       told = run;
       run.emit(finish);
     };
-    await begin(play, { more: { attempt: 2, traceparent: trace } }).outcome;
-    expect(told).toMatchObject({ id: 'r1', callId: 'r1-2', traceparent: trace, tenant: 't' });
+    await begin(play, { more: { attempt: 2, ...trace } }).outcome;
+    expect(told).toMatchObject({ id: 'r1', callId: 'r1-2', trace, tenant: 't' });
+    // An older ingress wrote down whatever its client sent.
+    await begin(play, { more: { traceparent: 'mine\r\nx-a: b' } }).outcome;
+    expect(told).not.toHaveProperty('trace');
   });
 
   test('hands on what the engine says and ends with its end', async () => {

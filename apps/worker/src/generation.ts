@@ -6,6 +6,7 @@ import {
   isTerminal,
   type ModelLimits,
   nothingSpent,
+  readTraceContext,
   type Usage,
 } from '@sluice/canonical';
 import type { Engine, FailureFacts, GenerationRun } from '@sluice/engines';
@@ -133,13 +134,13 @@ export class Generation {
 
   private order(): GenerationRun {
     const { job } = this;
-    const traceparent = this.span?.traceparent ?? job.traceparent;
+    const trace = this.span?.context ?? readTraceContext(job);
     const { backendModel, limits } = this.services;
     const { contextTokens, maxOutputTokens } = limits;
     return {
       id: job.requestId,
       callId: attemptId(job),
-      ...(traceparent !== undefined && { traceparent }),
+      ...(trace && { trace }),
       tenant: job.tenant,
       backendModel,
       ...(contextTokens !== undefined && { contextTokens }),

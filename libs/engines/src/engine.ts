@@ -1,4 +1,11 @@
-import type { FormatId, GenerationEvent, InferenceRequest, Resume, ResumeAbility } from '@sluice/canonical';
+import type {
+  FormatId,
+  GenerationEvent,
+  InferenceRequest,
+  Resume,
+  ResumeAbility,
+  TraceContext,
+} from '@sluice/canonical';
 import type { MediaFetchOutcome } from '@sluice/runtime';
 import type { z } from 'zod';
 import type { Turns } from './media/turns.ts';
@@ -43,8 +50,8 @@ export interface GenerationRun {
   id: string;
   /** Names exactly this attempt to an upstream server. Absent: the server is told no name. */
   callId?: string;
-  /** The caller's W3C trace context, for an upstream server. Absent: none came. */
-  traceparent?: string;
+  /** The trace that the call belongs to, for an upstream server. Absent: none is known. */
+  trace?: TraceContext;
   /** Whose request it is, where an engine shares something out. Absent: not known. */
   tenant?: string;
   /** The model's name at the backend. */

@@ -6,6 +6,7 @@ import {
   isTerminal,
   outputLimit,
   SluiceError,
+  type TraceContext,
   type Usage,
 } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
@@ -34,7 +35,7 @@ export interface AnswerPlan {
   caller: Caller;
   model: Model;
   pool: Pool;
-  traceparent?: string;
+  trace: TraceContext | undefined;
 }
 
 /**
@@ -191,7 +192,7 @@ export class Answer {
       request: withChoiceSeed(request, choice),
       clientFormat: exchange.format,
     };
-    if (plan.traceparent !== undefined) job.traceparent = plan.traceparent;
+    Object.assign(job, plan.trace);
     const generation = services.dispatcher.open({
       requestId,
       pool: model.pool,

@@ -128,7 +128,7 @@ function parametersOf({ path, query = {}, isGeneration }: RouteDocument): JsonOb
     name: 'traceparent',
     in: 'header',
     description:
-      'W3C trace context, handed on to the model’s server. The log of the gateway names its trace.',
+      'W3C trace context, handed on to the model’s server with `tracestate`. The log of the gateway names its trace.',
     schema: { type: 'string' },
   };
   return [...inPath, ...inQuery, ...(isGeneration ? [traced] : [])];

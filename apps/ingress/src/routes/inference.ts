@@ -1,4 +1,4 @@
-import { estimateInputTokens, SluiceError, traceIdOf } from '@sluice/canonical';
+import { estimateInputTokens, readTraceContext, SluiceError } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
 import { readCredentials, type ServerCodec, serverCodecs } from '@sluice/formats';
 import type { FastHandler, ResponseWriter } from '@sluice/http';
@@ -123,9 +123,8 @@ async function answerCall(
   }
 
   openSpan(exchange, services.tracing);
-  const plan: AnswerPlan = { request, call, caller, model, pool };
-  const traceparent = exchange.span?.traceparent ?? facts.headers.traceparent;
-  if (typeof traceparent === 'string' && traceIdOf(traceparent)) plan.traceparent = traceparent;
+  const trace = exchange.span?.context ?? readTraceContext(facts.headers);
+  const plan: AnswerPlan = { request, call, caller, model, pool, trace };
 
   if (call.stream) await streamAnswer(plan, codec, exchange, response, services);
   else {

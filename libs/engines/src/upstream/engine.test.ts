@@ -93,9 +93,10 @@ describe('a request to an upstream', () => {
 
   it('carries ids by which it can be found in the server’s records', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-    await runOf(createEngine(), askFor('[[sim tokens=1]]'), { callId: 'r1-2', traceparent });
-    expect(server.seen[0]?.headers).toMatchObject({ 'x-request-id': 'r1-2', traceparent });
-    await runOf(createEngine(), askFor('[[sim tokens=1]]'), { traceparent: 'mine\r\nx-a: b' });
+    const trace = { traceparent, tracestate: 'vendor=1' };
+    await runOf(createEngine(), askFor('[[sim tokens=1]]'), { callId: 'r1-2', trace });
+    expect(server.seen[0]?.headers).toMatchObject({ 'x-request-id': 'r1-2', ...trace });
+    await runOf(createEngine(), askFor('[[sim tokens=1]]'), {});
     expect(server.seen[1]?.headers).not.toHaveProperty('traceparent');
     expect(server.seen[1]?.headers).not.toHaveProperty('x-request-id');
     const engine = createEngine({ headers: { 'X-Request-Id': 'always' } });

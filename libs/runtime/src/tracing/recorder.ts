@@ -1,6 +1,7 @@
 import {
   type Attributes,
   type Context,
+  createTraceState,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -16,7 +17,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { traceIdOf } from '@sluice/canonical';
+import type { TraceContext } from '@sluice/canonical';
 import { productVersion } from '../process/product-version.ts';
 import type { TraceSampling } from './trace-settings.ts';
 import type { SpanEnd, SpanStart, TraceSpan, Tracing, TracingOptions } from './tracing.ts';
@@ -83,9 +84,11 @@ class RecordedSpan implements TraceSpan {
     return this.span.spanContext().traceId;
   }
 
-  get traceparent(): string {
-    const { traceId, spanId, traceFlags } = this.span.spanContext();
-    return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+  get context(): TraceContext {
+    const { traceId, spanId, traceFlags, traceState } = this.span.spanContext();
+    const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+    const tracestate = traceState?.serialize();
+    return tracestate ? { traceparent, tracestate } : { traceparent };
   }
 
   addPart(name: string, startedAt: number, endedAt: number): void {
@@ -110,10 +113,14 @@ function epochOf(monotonic: number): number {
   return Date.now() + monotonic - performance.now();
 }
 
-function contextOf(traceparent: string | undefined): Context {
-  const traceId = traceIdOf(traceparent);
-  if (traceId === undefined || traceparent === undefined) return ROOT_CONTEXT;
-  const [, , spanId = '', flags = ''] = traceparent.split('-');
-  const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
-  return trace.setSpanContext(ROOT_CONTEXT, spanContext);
+function contextOf(parent: TraceContext | undefined): Context {
+  if (!parent) return ROOT_CONTEXT;
+  const [, traceId = '', spanId = '', flags = ''] = parent.traceparent.split('-');
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & 1,
+    isRemote: true,
+    ...(parent.tracestate !== undefined && { traceState: createTraceState(parent.tracestate) }),
+  });
 }

@@ -1,3 +1,4 @@
+import type { TraceContext } from '@sluice/canonical';
 import type { Logger } from '../logging/logger.ts';
 import type { TraceSampling } from './trace-settings.ts';
 
@@ -13,8 +14,8 @@ export interface SpanEnd {
 /** One span of a trace. Times are monotonic milliseconds of this process. */
 export interface TraceSpan {
   readonly traceId: string;
-  /** The W3C `traceparent` for what is called on behalf of this span. */
-  readonly traceparent: string;
+  /** For what is called on behalf of this span. */
+  readonly context: TraceContext;
   /** Adds a part of the span that is over already. */
   addPart(name: string, startedAt: number, endedAt: number): void;
   addEvent(name: string, at: number): void;
@@ -29,8 +30,8 @@ export interface SpanStart {
   kind: 'server' | 'client';
   /** Monotonic milliseconds. */
   startedAt: number;
-  /** The W3C `traceparent` of the caller. Without a valid one, the span begins a trace. */
-  parent: string | undefined;
+  /** The caller's. Without one, the span begins a trace. */
+  parent: TraceContext | undefined;
 }
 
 /** Records spans and sends them to a collector, in the background. None of its methods throws. */

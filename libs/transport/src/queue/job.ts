@@ -1,4 +1,4 @@
-import type { FormatId, InferenceRequest, Resume } from '@sluice/canonical';
+import type { FormatId, InferenceRequest, Resume, TraceContext } from '@sluice/canonical';
 import { isJsonObject, SluiceError } from '@sluice/canonical';
 import { readJson } from '../read-json.ts';
 
@@ -9,8 +9,11 @@ import { readJson } from '../read-json.ts';
  */
 export const keptAfterDeadlineMs = 60_000;
 
-/** One attempt at one generation, as it waits in a pool's queue. */
-export interface InferenceJob {
+/**
+ * One attempt at one generation, as it waits in a pool's queue. The trace is that of the request; absent if none is
+ * known, and to be read by `readTraceContext`, because older versions wrote down whatever a client sent.
+ */
+export interface InferenceJob extends Partial<TraceContext> {
   version: 1;
   /** Id of the generation: the request's id, with a suffix if the request asks for several answers. */
   requestId: string;
@@ -34,8 +37,6 @@ export interface InferenceJob {
   clientFormat?: FormatId;
   /** What earlier attempts have delivered; absent if this one begins from the start. */
   resume?: Resume;
-  /** W3C trace context; absent if the caller sent none. */
-  traceparent?: string;
 }
 
 /**
