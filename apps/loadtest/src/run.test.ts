@@ -594,6 +594,7 @@ describe('a run against servers that misbehave', () => {
 
   it.each([
     ['openai', { error: { type: 'server_error', code: 502 } }, 'server_error'],
+    ['openai', { error: { type: 'server_error', code: '' } }, 'server_error'],
     ['openai', { object: 'error', type: 'InternalServerError', code: 500 }, 'InternalServerError'],
     ['anthropic', { type: 'error', error: { type: 'overloaded_error' } }, 'overloaded_error'],
     ['gemini', { error: { code: 503, status: 'UNAVAILABLE' } }, 'UNAVAILABLE'],

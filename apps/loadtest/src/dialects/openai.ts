@@ -66,8 +66,8 @@ function facts(event: unknown, text: string): EventFacts {
 
 /** Mistral and Databricks send a list of parts instead of a text where there are thoughts. */
 function reasoningOf(message: unknown): string {
-  const told = digText(message, 'reasoning_content') ?? digText(message, 'reasoning');
-  if (told !== undefined) return told;
+  const told = digText(message, 'reasoning_content') || digText(message, 'reasoning');
+  if (told) return told;
   const content = dig(message, 'content');
   if (!Array.isArray(content)) return '';
   const thoughts = content.flatMap((part) => [...digList(part, 'thinking'), ...digList(part, 'summary')]);
@@ -99,5 +99,6 @@ function errorOf(body: unknown): string | undefined {
 
 function errorType(body: unknown): string | undefined {
   const error = dig(body, 'error') ?? body;
-  return digText(error, 'code') ?? digText(error, 'type');
+  // An empty field is none: some servers fill every field of an object.
+  return digText(error, 'code') || digText(error, 'type') || undefined;
 }

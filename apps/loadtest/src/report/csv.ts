@@ -1,5 +1,5 @@
 import { metricNames } from '../measures/recorder.ts';
-import type { RunResult } from '../measures/result.ts';
+import type { RunResult, SearchPoint } from '../measures/result.ts';
 
 /** One row per run, metric and statistic: `run,metric,statistic,unit,value`, as data frames want it. */
 export function renderCsv(runs: readonly RunResult[]): string {
@@ -33,8 +33,10 @@ export function renderCsv(runs: readonly RunResult[]): string {
         add(name, statistic, 'ms', value);
     }
     for (const [name, count] of Object.entries(run.errors)) add(`error: ${name}`, 'count', '', count);
-    for (const point of run.search?.points ?? []) {
-      const at = `at ${point.offeredRate.toFixed(2)}/s`;
+    const points = run.search?.points ?? [];
+    const labels = pointLabels(points);
+    for (const [index, point] of points.entries()) {
+      const at = labels[index] ?? '';
       for (const [name, value] of [
         ['ok', point.okRate],
         ['good', point.goodRate],
@@ -55,6 +57,17 @@ export function renderCsv(runs: readonly RunResult[]): string {
     }
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** What each load of a search is called. One that was offered twice is numbered, for a row's name is its key. */
+function pointLabels(points: readonly SearchPoint[]): string[] {
+  const seen = new Map<string, number>();
+  return points.map(({ offeredRate }) => {
+    const label = `at ${offeredRate.toFixed(2)}/s`;
+    const count = (seen.get(label) ?? 0) + 1;
+    seen.set(label, count);
+    return count === 1 ? label : `${label} #${count}`;
+  });
 }
 
 function quoted(text: string): string {

@@ -140,6 +140,13 @@ describe('the CSV report', () => {
     expect(csv).not.toContain('falls behind');
   });
 
+  it('tells apart loads of a search that were offered at the same rate', () => {
+    const search = { saturationRate: 100, points: [point(100, 90, 0), point(100, 70, 0), point(110, 60, 0)] };
+    const csv = renderCsv([result('a', { search })]);
+    for (const figure of ['at 100.00/s,good,1/s,90', 'at 100.00/s #2,good,1/s,70', 'at 110.00/s,good,1/s,60'])
+      expect(csv).toContain(`a,${figure}\n`);
+  });
+
   it('tells of loads that a server did not keep up with', () => {
     const doubtful = { ...point(200, 200, 0), fallsBehind: true as const, isClientBottleneck: true };
     const search = { saturationRate: 100, points: [doubtful] };

@@ -254,8 +254,9 @@ describe('errors within a stream', () => {
     const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
     const text =
       chunk({ reasoning_content: 'hm' }) +
+      chunk({ reasoning_content: '', reasoning: 'so' }) +
       chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }) +
       chunk({ tool_calls: [{ index: 0, function: { arguments: '{"a"' } }] });
-    expect(scan('openai', [Buffer.from(text)]).texts).toEqual(['hm', 'f', '{"a"']);
+    expect(scan('openai', [Buffer.from(text)]).texts).toEqual(['hm', 'so', 'f', '{"a"']);
   });
 });

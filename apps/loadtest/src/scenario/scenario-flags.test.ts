@@ -193,6 +193,7 @@ describe('a scenario from flags', () => {
     [{ rate: '' }, 'load.profile.rate'],
     [{ seed: '' }, 'seed'],
     [{ beyond: '1.5,' }, 'search.beyond.1'],
+    [{ beyond: '1.5,0.5' }, 'search.beyond.1: a load past the found rate is a multiple above 1'],
   ])('takes nothing for a number, and no more parts than it knows: %j', (flags, message) => {
     expect(() => scenario(flags)).toThrow(message);
   });

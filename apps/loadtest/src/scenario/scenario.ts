@@ -153,7 +153,9 @@ const fields = z.strictObject({
       /** The search ends when bounds are this close, as a share of the rate. */
       precision: z.number().min(0.001).max(0.5).default(0.05),
       /** Loads past the found rate, as multiples of it. */
-      beyond: z.array(z.number().positive()).default([1.25, 1.5, 2]),
+      beyond: z
+        .array(z.number().gt(1, 'a load past the found rate is a multiple above 1'))
+        .default([1.25, 1.5, 2]),
       /** Pause between two loads, so that queues empty. */
       settleMs: waitMs.default(1000),
     })
