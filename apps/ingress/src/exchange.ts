@@ -30,6 +30,8 @@ export interface Exchange {
   prompt?: { tenant: string; bytes: number };
   /** Id of the configured model; absent until the name that the client gave has been resolved. */
   model?: string;
+  /** Id of the model that the client asked for, where another one answers instead. */
+  askedModel?: string;
   isStream?: boolean;
   /** How many answers it asks for; absent until its body has been read. */
   choices?: number;
@@ -107,6 +109,39 @@ export function noteAttempts(
   }
 }
 
+const tokenCounts = [
+  'inputTokens',
+  'outputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'reasoningTokens',
+] as const;
+
+/** Adds what one of its answers has cost. */
+export function noteUsage(exchange: Exchange, usage: Usage): void {
+  const { usage: sum } = exchange;
+  if (!sum) {
+    exchange.usage = usage;
+    return;
+  }
+  exchange.usage = { ...sum };
+  for (const count of tokenCounts)
+    if (usage[count] !== undefined) exchange.usage[count] = (sum[count] ?? 0) + usage[count];
+}
+
+/**
+ * Notes which model is to answer, and forgets how the one before waited. Without a fallback that is the one that was
+ * asked for.
+ */
+export function noteAnotherModel(exchange: Exchange, asked: string, model: string): void {
+  delete exchange.queueWaitMs;
+  delete exchange.claimedAt;
+  delete exchange.worker;
+  exchange.model = model;
+  if (model === asked) delete exchange.askedModel;
+  else exchange.askedModel = asked;
+}
+
 /** Makes the error the outcome, even if another answer to the same request had succeeded before. */
 export function noteError(
   exchange: Exchange,
@@ -145,6 +180,7 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
       clientRequestId: clientRequestIdOf(exchange.facts.headers['x-client-request-id']),
       format,
       model,
+      askedModel: exchange.askedModel,
       tenant: exchange.caller?.tenant,
       keyId: exchange.caller?.keyId,
       stream: exchange.isStream,

@@ -4,6 +4,7 @@ import { formats } from '@sluice/formats';
 import {
   beginAtZero,
   createIngressMetrics,
+  fallbackReasons,
   type IngressMetrics,
   outcomes,
   productVersion,
@@ -21,11 +22,13 @@ const lookIntervalMs = 1_000;
  */
 export function openMetrics(catalog: Catalog): IngressMetrics {
   const metrics = createIngressMetrics();
-  const { refusals, requests, tokens, buildInfo } = metrics;
+  const { refusals, requests, tokens, fallbacks, buildInfo } = metrics;
   const itsOwn = [redisRefusal, overloadRefusal, promptRefusal, bodyRefusal];
   beginAtZero(refusals, { limit: [...refusalNames, ...itsOwn] });
   beginAtZero(requests, { format: formats.map(({ server }) => server.format), outcome: outcomes });
   beginAtZero(tokens, { model: catalog.models.keys(), direction: ['input', 'output'] });
+  for (const { id, fallbacks: others } of catalog.models.values())
+    beginAtZero(fallbacks, { model: [id], fallback: others, reason: fallbackReasons });
   buildInfo.set({ version: productVersion() }, 1);
   return metrics;
 }

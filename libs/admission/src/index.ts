@@ -4,3 +4,4 @@ export { parseDurationMs } from './duration.ts';
 export { createMemoryGate } from './memory-gate.ts';
 export { formatPolicy, limitNamed, parsePolicy } from './policy.ts';
 export { limits } from './registry.ts';
+export { saturationRefusal, workersRefusal } from './saturation.ts';

@@ -19,6 +19,7 @@ const fullModel = {
   contextTokens: 8192,
   maxOutputTokens: 1024,
   requestTimeoutMs: 60_000,
+  fallbacks: ['plain'],
 };
 
 function problemsOf(raw: unknown): readonly Problem[] {
@@ -41,7 +42,10 @@ function namesIn(settings: object): unknown {
 describe('parseCatalog', () => {
   it('hands on every setting of a pool and of a model', () => {
     const { shape } = catalogSettings;
-    const { pools, models } = parseCatalog({ pools: { gpu: fullPool }, models: { full: fullModel } });
+    const { pools, models } = parseCatalog({
+      pools: { gpu: fullPool },
+      models: { full: fullModel, plain: { pool: 'gpu' } },
+    });
     expect(pools.get('gpu')).toEqual(namesIn(shape.pools.valueType.shape));
     expect(models.get('full')).toEqual(namesIn(shape.models.valueType.shape));
   });
@@ -74,6 +78,7 @@ describe('parseCatalog', () => {
       backendModel: 'plain',
       displayName: 'plain',
       createdAt: 0,
+      fallbacks: [],
     });
     expect(catalog.models.get('full')).toEqual({
       id: 'full',
@@ -84,6 +89,7 @@ describe('parseCatalog', () => {
       contextTokens: 8192,
       maxOutputTokens: 1024,
       requestTimeoutMs: 60_000,
+      fallbacks: ['plain'],
     });
     expect(catalog.models.get('numbered')?.createdAt).toBe(1_700_000_000_000);
     expect(catalog.models.get('timed')?.createdAt).toBe(Date.UTC(2026, 0, 30, 23, 30));
@@ -169,6 +175,23 @@ describe('parseCatalog', () => {
       aliases: { quick: 'm', fast: target, 'fsat-*': 'm' },
     });
     expect(problems.map(({ message }) => message)).toEqual([`there is no model or alias "${target}"${hint}`]);
+  });
+
+  it('reports fallbacks that are no other models, each where it stands', () => {
+    const problems = problemsOf({
+      pools: { sim: pool },
+      models: {
+        first: { pool: 'sim', fallbacks: ['second', 'first', 'secnd', 'second', 'other'] },
+        second: { pool: 'sim', fallbacks: ['first'] },
+      },
+      aliases: { other: 'second' },
+    });
+    expect(problems).toEqual([
+      { path: 'models.first.fallbacks[1]', message: 'is the model itself' },
+      { path: 'models.first.fallbacks[2]', message: 'there is no model "secnd"; did you mean second?' },
+      { path: 'models.first.fallbacks[3]', message: 'is there twice' },
+      { path: 'models.first.fallbacks[4]', message: 'there is no model "other"; known: second' },
+    ]);
   });
 
   it.each(['gpu_1', 'gpu ', 'x'.repeat(64), '-é'])('no pool can be named %j', (name) => {

@@ -28,6 +28,8 @@ export interface Model {
   contextTokens?: number;
   /** Largest answer in tokens; absent means not known. */
   maxOutputTokens?: number;
+  /** Ids of the models that answer instead, in this order, where this one gives no answer. */
+  fallbacks: readonly string[];
   /** The limit from arrival to the end of the answer; absent means the ingress's default. */
   requestTimeoutMs?: number;
 }
@@ -130,6 +132,7 @@ function createModels(settings: CatalogSettings): Map<string, Model> {
       contextTokens,
       maxOutputTokens,
       requestTimeoutMs,
+      fallbacks,
     } = rest;
     models.set(id, {
       id,
@@ -137,6 +140,7 @@ function createModels(settings: CatalogSettings): Map<string, Model> {
       backendModel,
       displayName,
       createdAt: createdAt === undefined ? 0 : new Date(createdAt).getTime(),
+      fallbacks,
       ...(contextTokens !== undefined && { contextTokens }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),

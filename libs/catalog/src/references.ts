@@ -10,7 +10,7 @@ export interface Mistakes {
 type Group = Readonly<Record<string, unknown>>;
 
 /**
- * Finds illegal names, models whose pool is missing, aliases that lead to nothing and circles of aliases, and warns of
+ * Finds illegal names, models whose pool or fallback is missing, aliases that lead to nothing and circles of aliases, and warns of
  * what can never be reached. It looks at names only, so the shape of the rest doesn't matter.
  */
 export function findMistakes(raw: unknown): Mistakes {
@@ -24,6 +24,7 @@ export function findMistakes(raw: unknown): Mistakes {
       ...checkNames('models', Object.keys(models)),
       ...checkNames('aliases', Object.keys(aliases)),
       ...missingPools(models, pools),
+      ...brokenFallbacks(models),
       ...brokenAliases(aliases, models),
     ],
     warnings: [
@@ -51,6 +52,28 @@ function missingPools(models: Group, pools: Group): Problem[] {
     const message = `there is no pool ${JSON.stringify(pool)}${spellingHint(pool, Object.keys(pools))}`;
     return [{ path: printPath(['models', id, 'pool']), message }];
   });
+}
+
+function brokenFallbacks(models: Group): Problem[] {
+  return Object.entries(models).flatMap(([id, model]) => {
+    const { fallbacks } = groupOf(model);
+    if (!Array.isArray(fallbacks)) return [];
+    return fallbacks.flatMap((name: unknown, index) => {
+      const message =
+        typeof name === 'string'
+          ? fallbackFault(name, id, fallbacks.indexOf(name) < index, models)
+          : undefined;
+      return message === undefined ? [] : [{ path: printPath(['models', id, 'fallbacks', index]), message }];
+    });
+  });
+}
+
+function fallbackFault(name: string, id: string, isRepeated: boolean, models: Group): string | undefined {
+  if (name === id) return 'is the model itself';
+  if (isRepeated) return 'is there twice';
+  if (Object.hasOwn(models, name)) return undefined;
+  const others = Object.keys(models).filter((other) => other !== id);
+  return `there is no model ${JSON.stringify(name)}${spellingHint(name, others)}`;
 }
 
 function brokenAliases(aliases: Group, models: Group): Problem[] {

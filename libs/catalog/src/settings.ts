@@ -55,6 +55,13 @@ const modelSettings = z.strictObject({
   requestTimeoutMs: durationMs()
     .optional()
     .describe('Deadline of a request. Absent: SLUICE_REQUEST_TIMEOUT_MS.'),
+  fallbacks: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'Models that answer instead, in this order, while a client has nothing of an answer: where the pool is ' +
+        'saturated or without workers, or its server fails. Those of a fallback do not count.',
+    ),
 });
 
 /** The catalogue as it stands in its file. */

@@ -7,6 +7,7 @@ export type { DurationSeries } from './metrics/duration-histogram.ts';
 export {
   type AttemptReason,
   type DroppedFrameReason,
+  fallbackReasons,
   type MediaFetchOutcome,
   type Outcome,
   outcomes,

@@ -17,7 +17,8 @@ import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
 import type { Exchange } from '../exchange.ts';
 import { PromptPassage } from '../guards/prompt-passage.ts';
 import type { Services } from '../services.ts';
-import { Answer, type AnswerPlan } from './answer.ts';
+import { Answer } from './answer.ts';
+import { type AnswerPlan, deadlineOf } from './answer-plan.ts';
 import { singleAnswer } from './single-answer.ts';
 
 let server: TestRedis;
@@ -95,7 +96,10 @@ function createBench(
       exchange.bodyBytes = prompt.length;
       const plan = planOf(requestId, prompt, choices, wanted);
       const onDefect = (error: unknown) => void defects.push(error);
-      return new Answer(plan, exchange, services, (_choice, events) => onEvents(events), onDefect);
+      return new Answer(plan, exchange, services, {
+        onEvents: (_choice, events) => onEvents(events),
+        onDefect,
+      });
     },
     /** The same for a client that gets all answers at once. */
     askWhole: (requestId: string, choices: number) => {
@@ -112,7 +116,11 @@ function createBench(
       plan: AnswerPlan,
       exchange = { requestId: plan.call.requestId, format: 'openai' } as Exchange,
       onEvents: (events: GenerationEvent[]) => void = nothing,
-    ) => new Answer(plan, exchange, services, (_choice, events) => onEvents(events), nothing),
+    ) =>
+      new Answer({ ...plan, deadlineAt: deadlineOf(plan.model, services) }, exchange, services, {
+        onEvents: (_choice, events) => onEvents(events),
+        onDefect: nothing,
+      }),
     metrics,
     /** What was thrown by `onEvents`. */
     defects,
@@ -146,6 +154,8 @@ function planOf(
 ): AnswerPlan {
   // The members that an answer reads.
   return {
+    id: requestId,
+    deadlineAt: 61_000,
     request: {
       model: 'sim',
       messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
@@ -154,7 +164,7 @@ function planOf(
     },
     call: { choices, stream: true, model: 'sim', requestId, wire: {} },
     caller: { tenant: requestId, keyId: 'k', weight: 1, limits },
-    model: { id: 'sim', pool: requestId },
+    model: { id: 'sim', pool: requestId, fallbacks: [] },
     pool: { name: requestId, waitBudgetMs: 1000 },
   } as unknown as AnswerPlan;
 }

@@ -2,20 +2,17 @@ import type { Claim, Ticket } from '@sluice/admission';
 import {
   estimateInputTokens,
   type GenerationEvent,
-  type InferenceRequest,
   isTerminal,
   outputLimit,
   SluiceError,
-  type TraceContext,
   type Usage,
 } from '@sluice/canonical';
-import type { Model, Pool } from '@sluice/catalog';
-import { type ClientCall, inClientWords } from '@sluice/formats';
-import type { Caller } from '@sluice/tenancy';
+import { inClientWords } from '@sluice/formats';
 import { type InferenceJob, type QueueEntry, queueEntry } from '@sluice/transport';
 import type { Dispatched, GenerationPlan } from '../dispatch/generation.ts';
-import { type Exchange, noteAttempts, noteEvents } from '../exchange.ts';
+import { type Exchange, noteAttempts, noteEvents, noteUsage } from '../exchange.ts';
 import type { Services } from '../services.ts';
+import type { AnswerPlan, AnswerSink, RunningAnswer } from './answer-plan.ts';
 import { withChoiceSeed } from './choice-seed.ts';
 import { EarlyEvents } from './early-events.ts';
 import { type Enter, jointEntrance } from './joint-entrance.ts';
@@ -28,27 +25,15 @@ import { Spending } from './spending.ts';
  */
 const largePrompts = 32 * 1024;
 
-/** One request with everything that its answer depends on. */
-export interface AnswerPlan {
-  request: InferenceRequest;
-  call: ClientCall;
-  caller: Caller;
-  model: Model;
-  pool: Pool;
-  trace: TraceContext | undefined;
-}
-
 /**
  * All generations of one request under one ticket, from admission to settlement. However the request ends (finished,
- * failed, client gone), the ticket is settled exactly once and nothing is left running. An error thrown by `onEvents`
- * (a defect of a codec) ends only this request and goes to `onDefect`.
+ * failed, client gone), the ticket is settled exactly once and nothing is left running.
  */
-export class Answer {
+export class Answer implements RunningAnswer {
   private readonly plan: AnswerPlan;
   private readonly exchange: Exchange;
   private readonly services: Services;
-  private readonly onEvents: (choice: number, events: GenerationEvent[]) => void;
-  private readonly onDefect: (error: unknown) => void;
+  private readonly sink: AnswerSink;
   private readonly generations: (Dispatched | undefined)[];
   private ticket: Ticket | undefined;
   /** Absent once the reply of admission is there. */
@@ -62,22 +47,17 @@ export class Answer {
   /** Open choices whose worker is already done; absent until the first. */
   private ahead: Set<number> | undefined;
   private isSettled = false;
+  /** Resolves when the ticket is settled; absent before. */
+  private settled: Promise<void> | undefined;
   private isLarge = false;
   /** Ends the wait of a large prompt for its turn. */
   private waiting: AbortController | undefined;
 
-  constructor(
-    plan: AnswerPlan,
-    exchange: Exchange,
-    services: Services,
-    onEvents: (choice: number, events: GenerationEvent[]) => void,
-    onDefect: (error: unknown) => void,
-  ) {
+  constructor(plan: AnswerPlan, exchange: Exchange, services: Services, sink: AnswerSink) {
     this.plan = plan;
     this.exchange = exchange;
     this.services = services;
-    this.onEvents = onEvents;
-    this.onDefect = onDefect;
+    this.sink = sink;
     this.open = plan.call.choices;
     this.slotTime = new SlotTime(plan.call.choices);
     this.spending = new Spending(plan.call.choices);
@@ -97,7 +77,6 @@ export class Answer {
     return this.services.promptPassage.run(bytes, this.waiting.signal, () => this.dispatchAll());
   }
 
-  /** Stops everything and settles for what was delivered. Does nothing after the end. */
   cancel(): void {
     if (this.isSettled) return;
     this.waiting?.abort();
@@ -119,7 +98,7 @@ export class Answer {
     const estimatedInputTokens = estimateInputTokens(request);
     this.estimatedInputTokens = estimatedInputTokens;
     const claim: Claim = {
-      requestId: exchange.requestId,
+      requestId: plan.id,
       tenant: caller.tenant,
       keyId: caller.keyId,
       weight: caller.weight,
@@ -181,14 +160,14 @@ export class Answer {
   private dispatch(choice: number, enter: Enter): Promise<void> {
     const { plan, exchange, services } = this;
     const { model, request, caller } = plan;
-    const requestId = choice === 0 ? exchange.requestId : `${exchange.requestId}c${choice}`;
+    const requestId = choice === 0 ? plan.id : `${plan.id}c${choice}`;
     const job: GenerationPlan['job'] = {
       version: 1,
       requestId,
       replyTo: services.ingress,
       tenant: caller.tenant,
       model: model.id,
-      deadlineAt: services.steadyNow() + (model.requestTimeoutMs ?? services.requestTimeoutMs),
+      deadlineAt: plan.deadlineAt,
       request: withChoiceSeed(request, choice),
       clientFormat: exchange.format,
     };
@@ -227,10 +206,10 @@ export class Answer {
     if (this.isSettled) return;
     const [first] = events;
     if (first?.type === 'start') this.spending.began(first);
-    const last = events[events.length - 1];
+    let last = events[events.length - 1];
     if (last?.type === 'error') {
-      const error = inClientWords(last.error, this.plan.request, this.exchange.format);
-      events[events.length - 1] = { ...last, error };
+      last = { ...last, error: inClientWords(last.error, this.plan.request, this.exchange.format) };
+      events[events.length - 1] = last;
     }
     if (last && isTerminal(last)) {
       this.open -= 1;
@@ -240,11 +219,18 @@ export class Answer {
       this.ahead?.delete(choice);
       this.freePlaces();
     }
+    const instead = last?.type === 'error' ? this.sink.onFailure?.(last.error) : undefined;
+    if (instead) {
+      this.cancel();
+      // What it has reserved, above all its place in the pool, must not be what the other one is refused for.
+      void Promise.resolve(this.settled).then(instead);
+      return;
+    }
     try {
-      this.onEvents(choice, events);
+      this.sink.onEvents(choice, events);
     } catch (error) {
       this.cancel();
-      this.onDefect(error);
+      this.sink.onDefect(error);
       return;
     }
     noteEvents(this.exchange, events, this.services);
@@ -279,7 +265,7 @@ export class Answer {
     this.isSettled = true;
     const hasBegun = this.ticket !== undefined || this.slotTime.hasBegun;
     noteAttempts(this.exchange, hasBegun ? this.generations : []);
-    if (hasBegun) this.exchange.usage = { inputTokens: this.estimatedInputTokens, ...this.spent() };
+    if (hasBegun) noteUsage(this.exchange, { inputTokens: this.estimatedInputTokens, ...this.spent() });
     this.releaseTicket();
   }
 
@@ -295,6 +281,6 @@ export class Answer {
     this.ticket = undefined;
     services.metrics.requestsInFlight.dec({ format: exchange.format });
     const usage = this.spent();
-    void ticket.settle({ usage, ...this.slotTime.times(services.monotonic()) });
+    this.settled = ticket.settle({ usage, ...this.slotTime.times(services.monotonic()) });
   }
 }

@@ -18,9 +18,11 @@ export function idHeaders(requestId: string): Record<string, string> {
 
 /** The headers of every answer to a request that could be read, errors included. */
 export function replyHeaders(exchange: Exchange, { now }: Pick<Services, 'now'>): Record<string, string> {
-  const { requestId, rates } = exchange;
+  const { requestId, rates, model, askedModel } = exchange;
   const headers = idHeaders(requestId);
   if (rates) Object.assign(headers, codecOf(exchange).encodeRates(rates, now()));
+  // A name may have letters that a header may not.
+  if (model !== undefined && askedModel !== undefined) headers['x-sluice-model'] = encodeURI(model);
   if (exchange.queueWaitMs !== undefined) headers['x-sluice-queue-wait-ms'] = String(exchange.queueWaitMs);
   return headers;
 }

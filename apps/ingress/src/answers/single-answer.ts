@@ -2,7 +2,8 @@ import { Collector, type Generation, isTerminal, SluiceError } from '@sluice/can
 import type { ResponseWriter } from '@sluice/http';
 import { type Exchange, noteError } from '../exchange.ts';
 import type { Services } from '../services.ts';
-import { Answer, type AnswerPlan } from './answer.ts';
+import type { AnswerPlan } from './answer-plan.ts';
+import { createAnswer } from './fallback-answer.ts';
 
 /**
  * Collects the whole answers of a request, one per choice. Rejects with a refusal, with the error of the generation, or
@@ -18,11 +19,8 @@ export function singleAnswer(
     let open = plan.call.choices;
     const collectors: Collector[] = [];
     for (let choice = 0; choice < open; choice += 1) collectors.push(new Collector());
-    const answer = new Answer(
-      plan,
-      exchange,
-      services,
-      (choice, events) => {
+    const answer = createAnswer(plan, exchange, services, {
+      onEvents: (choice, events) => {
         for (const event of events) {
           if (event.type === 'start') collectors[choice] = new Collector();
           collectors[choice]?.push(event);
@@ -33,8 +31,8 @@ export function singleAnswer(
           return;
         }
       },
-      reject,
-    );
+      onDefect: reject,
+    });
     const settle = (failed: number | undefined): void => {
       try {
         // The collector of a failed choice throws its error.

@@ -9,7 +9,7 @@ import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Services } from '../services.ts';
 import type { Ticking } from '../ticker.ts';
-import type { AnswerPlan } from './answer.ts';
+import type { AnswerPlan } from './answer-plan.ts';
 import { streamAnswer } from './stream-answer.ts';
 import { openTestServer, type Way, ways } from './test-server.ts';
 
@@ -53,10 +53,11 @@ async function ask(way: Way, codec: ServerCodec) {
   } as unknown as Services;
   const exchange = { requestId: 'r', format: codec.format } as Exchange;
   const plan = {
+    ...{ id: 'r', deadlineAt: now() + 60_000 },
     request: { model: 'sim', messages: [], sampling: {} },
     call: { choices: 1, stream: true, model: 'sim', requestId: 'r', wire: {} },
     caller: { tenant: 't', keyId: 'k', weight: 1, limits: { key: {}, tenant: {} } },
-    model: { id: 'sim', pool: 'p' },
+    model: { id: 'sim', pool: 'p', fallbacks: [] },
     pool: { name: 'p', waitBudgetMs: 1_000 },
   } as unknown as AnswerPlan;
   const server = await openTestServer(way, (response) => {

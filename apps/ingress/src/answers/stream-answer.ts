@@ -3,7 +3,8 @@ import type { ServerCodec, StreamEncoder } from '@sluice/formats';
 import { breakOff, type ResponseWriter } from '@sluice/http';
 import { type Exchange, noteError } from '../exchange.ts';
 import type { Services } from '../services.ts';
-import { Answer, type AnswerPlan } from './answer.ts';
+import type { AnswerPlan, RunningAnswer } from './answer-plan.ts';
+import { createAnswer } from './fallback-answer.ts';
 import { Relay, type RelayOptions } from './relay.ts';
 import { replyHeaders, writeError } from './reply.ts';
 
@@ -27,7 +28,7 @@ class StreamAnswer implements RelayOptions {
   private readonly exchange: Exchange;
   private readonly services: Services;
   private readonly relay: Relay;
-  private readonly answer: Answer;
+  private readonly answer: RunningAnswer;
 
   constructor(
     plan: AnswerPlan,
@@ -43,13 +44,10 @@ class StreamAnswer implements RelayOptions {
     this.exchange = exchange;
     this.services = services;
     this.relay = new Relay(this);
-    this.answer = new Answer(
-      plan,
-      exchange,
-      services,
-      (choice, events) => this.relay.push(choice, events),
-      (error) => this.breakOff(error),
-    );
+    this.answer = createAnswer(plan, exchange, services, {
+      onEvents: (choice, events) => this.relay.push(choice, events),
+      onDefect: (error) => this.breakOff(error),
+    });
   }
 
   get keepAliveMs(): number {

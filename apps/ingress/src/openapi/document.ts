@@ -92,7 +92,9 @@ function addRoute(
 
 function describeRoute(route: RouteDocument, dialect: Dialect, components: Components): JsonObject {
   const { request, response, stream, isGeneration } = route;
-  const ofGeneration = isGeneration ? ['x-sluice-queue-wait-ms', ...rateHeadersOf(dialect.server)] : [];
+  const ofGeneration = isGeneration
+    ? ['x-sluice-queue-wait-ms', 'x-sluice-model', ...rateHeadersOf(dialect.server)]
+    : [];
   const answerHeaders = ['x-request-id', 'request-id', ...ofGeneration];
   const content: JsonObject = {
     ...(response && { 'application/json': { schema: components.add(response) } }),

@@ -115,6 +115,11 @@ export const documentedHeaders: JsonObject = {
     description: 'How long the call waited for a worker; absent where it needed none.',
     schema: { type: 'integer', minimum: 0 },
   },
+  'x-sluice-model': {
+    description:
+      'The model that answers, percent-encoded, where it is a fallback of the one that was asked for.',
+    schema: { type: 'string' },
+  },
   'retry-after': {
     description: 'Seconds after which a retry makes sense; more than 60 only with 402.',
     schema: { type: 'integer', minimum: 1 },

@@ -4,7 +4,7 @@ import { readCredentials, type ServerCodec, serverCodecs } from '@sluice/formats
 import type { FastHandler, ResponseWriter } from '@sluice/http';
 import type { Caller } from '@sluice/tenancy';
 import type { FastifyInstance } from 'fastify';
-import type { AnswerPlan } from '../answers/answer.ts';
+import { type AnswerPlan, deadlineOf } from '../answers/answer-plan.ts';
 import { replyHeaders, writeJson } from '../answers/reply.ts';
 import { singleAnswer } from '../answers/single-answer.ts';
 import { streamAnswer } from '../answers/stream-answer.ts';
@@ -124,7 +124,8 @@ async function answerCall(
 
   openSpan(exchange, services.tracing);
   const trace = exchange.span?.context ?? readTraceContext(facts.headers);
-  const plan: AnswerPlan = { request, call, caller, model, pool, trace };
+  const deadlineAt = deadlineOf(model, services);
+  const plan: AnswerPlan = { id: requestId, request, call, caller, model, pool, deadlineAt, trace };
 
   if (call.stream) await streamAnswer(plan, codec, exchange, response, services);
   else {

@@ -30,6 +30,20 @@ export const attemptReasons = ['exited', 'silent', 'unclaimed', 'drained', 'fram
 /** One of these reasons. */
 export type AttemptReason = (typeof attemptReasons)[number];
 
+/**
+ * Why a model gave no answer, so that a fallback of it was turned to. `other`: what only another fallback is turned to
+ * for, as a limit of the caller's or a field that it does not take.
+ */
+export const fallbackReasons = [
+  'saturated',
+  'unavailable',
+  'upstream-failed',
+  'rate-limited',
+  'other',
+] as const;
+/** One of these reasons. */
+export type FallbackReason = (typeof fallbackReasons)[number];
+
 /** Why a frame was not delivered. */
 export const droppedFrameReasons = ['old-attempt', 'duplicate', 'unknown', 'paused'] as const;
 /** One of these reasons. */

@@ -170,6 +170,7 @@ it('every metric is described once, with prefix, unit and closed labels', () => 
         'direction',
         'from',
         'to',
+        'fallback',
         'version',
       ]).toContain(label.name);
     }

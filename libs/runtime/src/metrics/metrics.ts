@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import {
   attemptReasons,
   droppedFrameReasons,
+  fallbackReasons,
   format,
   limit,
   mediaFetchOutcomes,
@@ -110,6 +111,11 @@ const ingressDefinitions = {
   attempts: counter('sluice_attempts_total', 'Attempts after the first, by what ended the one before', {
     reason: attemptReasons,
   }),
+  fallbacks: counter(
+    'sluice_fallbacks_total',
+    'Turns from the model that was asked for to a fallback of it, by why the one before gave no answer',
+    { model, fallback: model, reason: fallbackReasons },
+  ),
   framesDropped: counter('sluice_frames_dropped_total', 'Frames that arrived and were not delivered', {
     reason: droppedFrameReasons,
   }),

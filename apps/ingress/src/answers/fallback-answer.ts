@@ -1,0 +1,171 @@
+import { saturationRefusal, workersRefusal } from '@sluice/admission';
+import {
+  type ErrorInfo,
+  type ErrorKind,
+  type GenerationEvent,
+  isContent,
+  isTerminal,
+  SluiceError,
+} from '@sluice/canonical';
+import { fallbackReasons } from '@sluice/runtime';
+import { type Exchange, noteAnotherModel, noteError } from '../exchange.ts';
+import type { Services } from '../services.ts';
+import { Answer } from './answer.ts';
+import { type AnswerPlan, type AnswerSink, deadlineOf, type RunningAnswer } from './answer-plan.ts';
+
+/** Failures of a model that another one may not have. */
+const failures: ReadonlySet<ErrorKind> = new Set([
+  'saturated',
+  'unavailable',
+  'upstream-failed',
+  'rate-limited',
+]);
+/** Refusals that are about the pool. The others are about the caller, or about all pools. */
+const refusals: ReadonlySet<string> = new Set([saturationRefusal, workersRefusal]);
+/** What ends a request whatever models are left. */
+const ends: ReadonlySet<ErrorKind> = new Set(['cancelled', 'deadline-exceeded', 'internal']);
+
+/** Creates the answer of the plan's model, or of the first of its fallbacks that gives one. */
+export function createAnswer(
+  plan: AnswerPlan,
+  exchange: Exchange,
+  services: Services,
+  sink: AnswerSink,
+): RunningAnswer {
+  if (plan.model.fallbacks.length === 0) return new Answer(plan, exchange, services, sink);
+  return new FallbackAnswer(plan, exchange, services, sink);
+}
+
+/**
+ * Turns to the next model as long as the client has got nothing of an answer. Each model's answer is admitted and
+ * settled for itself. If none answers, the client hears why the model that it asked for does not.
+ */
+class FallbackAnswer implements RunningAnswer, AnswerSink {
+  private readonly asked: AnswerPlan;
+  private readonly exchange: Exchange;
+  private readonly services: Services;
+  private readonly sink: AnswerSink;
+  private plan: AnswerPlan;
+  private answer: Answer;
+  /** How many of the fallbacks have been turned to. */
+  private turns = 0;
+  /** Why the model that was asked for does not answer; absent while it may. */
+  private reason: SluiceError | undefined;
+  /** Choices of which the client has the start. */
+  private readonly started = new Set<number>();
+  /** Whether the client has more than a start. */
+  private isSeen = false;
+  private isOver = false;
+  private isPaused = false;
+
+  constructor(plan: AnswerPlan, exchange: Exchange, services: Services, sink: AnswerSink) {
+    this.asked = plan;
+    this.plan = plan;
+    this.exchange = exchange;
+    this.services = services;
+    this.sink = sink;
+    this.answer = new Answer(plan, exchange, services, this);
+  }
+
+  async begin(): Promise<void> {
+    try {
+      const beginning = this.answer.begin();
+      this.passPause();
+      await beginning;
+      this.passPause();
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      const told = this.turn(error);
+      if (told) throw told;
+      await this.begin();
+    }
+  }
+
+  cancel(): void {
+    this.isOver = true;
+    this.answer.cancel();
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.answer.pause();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.answer.resume();
+  }
+
+  onEvents(choice: number, events: GenerationEvent[]): void {
+    const { stream } = this.plan.call;
+    // A client that reads along has the start of the model before; for the others, a second one begins the answer anew.
+    const fresh = stream && this.started.has(choice) ? events.filter(({ type }) => type !== 'start') : events;
+    if (fresh.some(({ type }) => type === 'start')) this.started.add(choice);
+    this.isSeen ||= fresh.some((event) => isTerminal(event) || (stream && isContent(event)));
+    this.sink.onEvents(choice, fresh);
+  }
+
+  onDefect(error: unknown): void {
+    this.sink.onDefect(error);
+  }
+
+  onFailure(info: ErrorInfo): (() => void) | undefined {
+    const failure = errorOf(info);
+    const told = this.turn(failure);
+    if (told === failure) return undefined;
+    return () => {
+      if (this.isOver) return;
+      if (told) this.tell(told);
+      else this.begin().catch((error: unknown) => this.tell(error));
+    };
+  }
+
+  /** Turns to the next model. Returns what the client is told if it must not, or if none is left. */
+  private turn(error: SluiceError): SluiceError | undefined {
+    if (!this.mayTurn(error)) return error;
+    this.reason ??= error;
+    const { asked, exchange, services } = this;
+    const id = asked.model.fallbacks[this.turns];
+    this.turns += 1;
+    const model = id === undefined ? undefined : services.catalog.models.get(id);
+    const pool = model && services.catalog.pools.get(model.pool);
+    noteAnotherModel(exchange, asked.model.id, model?.id ?? asked.model.id);
+    if (!model || !pool) return this.reason;
+    const reason = fallbackReasons.find((known) => known === error.kind) ?? 'other';
+    services.metrics.fallbacks.inc({ model: asked.model.id, fallback: model.id, reason });
+    exchange.span?.addEvent(`fallback to ${model.id}: ${error.kind}`, services.monotonic());
+    const deadlineAt = Math.min(asked.deadlineAt, deadlineOf(model, services));
+    this.plan = { ...asked, id: `${asked.id}m${this.turns}`, model, pool, deadlineAt };
+    this.answer = new Answer(this.plan, exchange, services, this);
+    return undefined;
+  }
+
+  private mayTurn({ kind, options: { detail, refusedBy } }: SluiceError): boolean {
+    if (this.isOver || this.isSeen) return false;
+    // A request that takes workers down would do so in every pool.
+    if (detail === 'poison' || detail === 'drained') return false;
+    // A fallback that cannot answer for whatever reason does not change what is wrong with the model that was asked for.
+    if (this.reason) return !ends.has(kind);
+    return refusedBy === undefined ? failures.has(kind) : refusals.has(refusedBy);
+  }
+
+  /** Ends the request with an error after `begin` has been awaited. */
+  private tell(error: unknown): void {
+    if (this.isOver) return;
+    if (!(error instanceof SluiceError)) {
+      this.sink.onDefect(error);
+      return;
+    }
+    const { info } = error;
+    this.sink.onEvents(0, [{ type: 'error', error: info }]);
+    noteError(this.exchange, info);
+  }
+
+  private passPause(): void {
+    if (this.isPaused) this.answer.pause();
+  }
+}
+
+function errorOf({ kind, message, ...options }: ErrorInfo): SluiceError {
+  return new SluiceError(kind, message, options);
+}

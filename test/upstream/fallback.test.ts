@@ -1,0 +1,226 @@
+import { type ChatScript, type ChatServer, startChatServer, until } from '@sluice/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+
+const answers =
+  (text: string): ChatScript =>
+  async (exchange) => {
+    await exchange.text(text);
+    await exchange.finish('stop', { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 });
+  };
+const fails =
+  (status: number): ChatScript =>
+  (exchange) =>
+    exchange.fail(status, { error: { message: `as the server says: ${status}` } });
+
+let local: ChatServer;
+let remote: ChatServer;
+let gateway: Gateway;
+beforeAll(async () => {
+  [local, remote] = await Promise.all([startChatServer(), startChatServer()]);
+  const pool = ({ baseUrl }: ChatServer, slots: number) => ({
+    backend: { engine: 'upstream', baseUrl, slots },
+    maxWaiting: 0,
+  });
+  gateway = await startGateway({
+    settings: {
+      pools: {
+        local: pool(local, 1),
+        remote: pool(remote, 8),
+        // Nothing listens there, so no worker ever serves this pool.
+        gone: { backend: { engine: 'upstream', baseUrl: 'http://127.0.0.1:1/v1', startTimeoutMs: 1 } },
+      },
+      models: {
+        small: { pool: 'local', fallbacks: ['mittel-größe', 'large'] },
+        'mittel-größe': { pool: 'local', backendModel: 'medium' },
+        large: { pool: 'remote' },
+        alone: { pool: 'local' },
+        orphan: { pool: 'gone', fallbacks: ['large'] },
+      },
+    },
+  });
+  await until(async () => (await gateway.metric('sluice_pool_slots', { pool: 'remote' })) > 0);
+  await until(async () => (await gateway.metric('sluice_pool_slots', { pool: 'local' })) > 0);
+});
+beforeEach(() => {
+  remote.answerWith(answers('from afar'));
+});
+afterEach(async () => {
+  // What one test reserved would refuse the next one.
+  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await local?.stop();
+  await remote?.stop();
+});
+
+interface Asked {
+  model?: string;
+  stream?: boolean;
+  key?: string;
+}
+
+async function ask({ model = 'small', stream = false, key = gateway.apiKey }: Asked = {}) {
+  const response = await fetch(`${gateway.baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  return {
+    status: response.status,
+    served: response.headers.get('x-sluice-model'),
+    requestId: response.headers.get('x-request-id') ?? '',
+    text: await response.text(),
+  };
+}
+
+/** The models that a server was asked for, by the calls since `from`. */
+const modelsAsked = ({ exchanges }: ChatServer, from = 0) =>
+  exchanges.slice(from).map(({ request }) => request.body.model);
+
+/** The line that the ingress wrote about a request, as soon as it is there. */
+const lineOf = (requestId: string): Promise<Record<string, unknown>> =>
+  until(() =>
+    gateway.ingresses[0]?.lines
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .find((line) => line.msg === 'request' && line.requestId === requestId),
+  );
+
+it('a model that answers by itself has no such header and no other name in the log', async () => {
+  local.answerWith(answers('from here'));
+  const { served, text, requestId } = await ask();
+  expect(served).toBeNull();
+  expect(text).toContain('from here');
+  expect(await lineOf(requestId)).not.toHaveProperty('askedModel');
+});
+
+it.each([false, true])('the next model answers for one that fails (stream: %s)', async (stream) => {
+  const before = await gateway.metric('sluice_fallbacks_total', { model: 'small', fallback: 'large' });
+  const from = local.exchanges.length;
+  local.answerWith(fails(500));
+  const { status, served, text, requestId } = await ask({ stream });
+  expect({ status, served }).toEqual({ status: 200, served: 'large' });
+  expect(text).toContain('from afar');
+  expect(text).toContain('"model":"small"');
+  expect(text).not.toContain('the server says');
+  expect(modelsAsked(local, from)).toEqual(['small', 'medium']);
+  expect(await lineOf(requestId)).toMatchObject({
+    ...{ outcome: 'ok', status: 200, model: 'large', askedModel: 'small' },
+    ...{ attempts: 1, inputTokens: 3, outputTokens: 2 },
+  });
+  const after = await gateway.metric('sluice_fallbacks_total', { model: 'small', fallback: 'large' });
+  expect(after - before).toBe(1);
+});
+
+it('the name of a model that answers instead is a header, whatever letters it has', async () => {
+  local.answerWith(async (exchange) => {
+    if (exchange.request.body.model === 'small') return fails(503)(exchange);
+    return answers('from the next')(exchange);
+  });
+  const { status, served, text } = await ask();
+  expect({ status, served }).toEqual({ status: 200, served: 'mittel-gr%C3%B6%C3%9Fe' });
+  expect(text).toContain('from the next');
+});
+
+it('a full pool overflows into the next one', async () => {
+  const from = local.exchanges.length;
+  const held = Promise.withResolvers<void>();
+  local.answerWith(async (exchange) => {
+    await held.promise;
+    await answers('from here')(exchange);
+  });
+  const first = ask({ stream: true });
+  await local.arrival(from + 1);
+  const second = await ask({ stream: true });
+  expect(second).toMatchObject({ status: 200, served: 'large' });
+  expect(second.text).toContain('from afar');
+  expect(await ask({ model: 'alone' })).toMatchObject({ status: 429 });
+  held.resolve();
+  expect((await first).text).toContain('from here');
+});
+
+it('a model without workers has a fallback that answers', async () => {
+  const { status, served, text } = await ask({ model: 'orphan' });
+  expect({ status, served }).toEqual({ status: 200, served: 'large' });
+  expect(text).toContain('from afar');
+});
+
+it('an answer that broke off before the client saw it is given by the next model', async () => {
+  local.answerWith(async (exchange) => {
+    await exchange.raw('data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n');
+    exchange.cut();
+  });
+  expect(await ask({ stream: true })).toMatchObject({ status: 200, served: 'large' });
+});
+
+it('a stream that fails after its first token ends with that error, and no other model is asked', async () => {
+  const asked = remote.exchanges.length;
+  local.answerWith(async (exchange) => {
+    await exchange.text('half of');
+    exchange.cut();
+  });
+  const { status, served, text } = await ask({ stream: true });
+  expect({ status, served }).toEqual({ status: 200, served: null });
+  expect(text).toContain('half of');
+  expect(text).toContain('"error"');
+  expect(remote.exchanges).toHaveLength(asked);
+});
+
+it('a mistake of the client is answered by the model that it asked for', async () => {
+  const asked = remote.exchanges.length;
+  local.answerWith(fails(400));
+  const { status, text, served } = await ask();
+  expect({ status, served }).toEqual({ status: 400, served: null });
+  expect(text).toContain('as the server says: 400');
+  expect(remote.exchanges).toHaveLength(asked);
+});
+
+it.each([false, true])('if no model answers, the client hears of its own (stream: %s)', async (stream) => {
+  local.answerWith(async (exchange) => {
+    if (exchange.request.body.model === 'small') return fails(429)(exchange);
+    return fails(500)(exchange);
+  });
+  // What a fallback does not take says nothing about the model that was asked for.
+  remote.answerWith(fails(400));
+  const { status, text, served, requestId } = await ask({ stream });
+  expect({ status, served }).toEqual({ status: 429, served: null });
+  expect(text).toContain('as the server says: 429');
+  expect(await lineOf(requestId)).toMatchObject({ model: 'small', outcome: 'rate-limited' });
+});
+
+it('a limit of the caller is not got around, and a failed model gives its place back at once', async () => {
+  await gateway.cli('tenants', 'create', 'narrow');
+  await gateway.cli('limits', 'set', '--tenant', 'narrow', 'concurrency=1', 'request-rate=3/1h');
+  const key = /sk-\S+/.exec(await gateway.cli('keys', 'mint', '--tenant', 'narrow'))?.[0] ?? '';
+  local.answerWith(fails(500));
+  // Each model that is tried counts as a request.
+  expect(await ask({ key })).toMatchObject({ status: 200, served: 'large' });
+  const asked = remote.exchanges.length;
+  expect(await ask({ key })).toMatchObject({ status: 429, served: null });
+  expect(remote.exchanges).toHaveLength(asked);
+});
+
+it('a client that leaves during the turn leaves nothing behind', async () => {
+  const held = Promise.withResolvers<void>();
+  remote.answerWith(async (exchange) => {
+    await held.promise;
+    await answers('too late')(exchange);
+  });
+  local.answerWith(fails(500));
+  const from = remote.exchanges.length;
+  const leaving = new AbortController();
+  const answer = fetch(`${gateway.baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'small', messages: [{ role: 'user', content: 'Hello' }] }),
+    signal: leaving.signal,
+  });
+  const exchange = await remote.arrival(from + 1);
+  leaving.abort();
+  await expect(answer).rejects.toThrow();
+  await exchange.closed;
+  expect(exchange.wasAborted).toBe(true);
+  held.resolve();
+});
