@@ -11,7 +11,7 @@ import { registerErrors } from './errors.ts';
 import { exchangeOf, registerObservation } from './observe.ts';
 
 /** Room for four of the largest bodies. */
-const largest = 2_000;
+const largest = 20_000;
 
 let app: FastifyInstance;
 let port: number;
@@ -87,36 +87,44 @@ const statusOf = async (socket: Socket): Promise<string> => {
 const finish = (socket: Socket, bytes: number) => socket.write(`${'x'.repeat(bytes - 1)}"`);
 
 it('leaves room for others, however much of its requests a tenant does not finish', async () => {
-  const first = await begin('greedy', 1_500);
-  const second = await begin('greedy', 1_500);
-  const third = await begin('greedy', 1_500);
+  const first = await begin('greedy', 15_000);
+  const second = await begin('greedy', 15_000);
+  const third = await begin('greedy', 15_000);
   expect(await statusOf(third)).toBe('429');
   const told = async () => (await renderMetrics(metrics.registry)).body;
   await expect.poll(told).toContain('sluice_refusals_total{limit="bodies"} 1');
 
-  const other = await begin('other', 1_500);
-  finish(other, 500);
+  const other = await begin('other', 15_000);
+  finish(other, 5_000);
   expect(await statusOf(other)).toBe('200');
 
-  finish(first, 500);
+  finish(first, 5_000);
   expect(await statusOf(first)).toBe('200');
-  finish(second, 500);
+  finish(second, 5_000);
   expect(await statusOf(second)).toBe('200');
 });
 
 it('takes room back from what was finished, refused or left', async () => {
   for (let round = 0; round < 4; round += 1) {
-    const left = await begin('greedy', 1_500);
-    const finished = await begin('greedy', 1_500);
-    const refused = await begin('greedy', 1_500);
+    const left = await begin('greedy', 15_000);
+    const finished = await begin('greedy', 15_000);
+    const refused = await begin('greedy', 15_000);
     expect(await statusOf(refused)).toBe('429');
-    finish(finished, 500);
+    finish(finished, 5_000);
     expect(await statusOf(finished)).toBe('200');
     const before = closed;
     left.destroy();
     await expect.poll(() => closed).toBe(before + 1);
-    const whole = await begin('greedy', 1_500);
-    finish(whole, 500);
+    const whole = await begin('greedy', 15_000);
+    finish(whole, 5_000);
     expect(await statusOf(whole)).toBe('200');
   }
+});
+
+it('counts what each piece of a body takes beside its bytes', async () => {
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  sockets.push(socket);
+  socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-tenant: greedy\r\n');
+  socket.write(`transfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(100)}`);
+  expect(await statusOf(socket)).toBe('429');
 });

@@ -6,6 +6,11 @@ import { SharedRoom } from '../guards/shared-room.ts';
 export const bodyRefusal = 'bodies';
 /** Incomplete bodies may take the memory of this many bodies of the largest size. */
 const largestBodies = 4;
+/**
+ * What a piece takes beside its bytes. Each chunk of a chunked body is a piece: a body of 5 MB in chunks of one byte took
+ * 2.1 GB when only its bytes were counted.
+ */
+const bytesPerPiece = 512;
 
 /** Refuses a body with 429 as soon as there is no room for the next piece of it. */
 export function registerBodyRoom(app: FastifyInstance, bodyLimitBytes: number): void {
@@ -15,7 +20,8 @@ export function registerBodyRoom(app: FastifyInstance, bodyLimitBytes: number): 
     if (tenant !== undefined) {
       let held = 0;
       const onData = (piece: Buffer) => {
-        if (room.take(tenant, piece.length)) held += piece.length;
+        const bytes = piece.length + bytesPerPiece;
+        if (room.take(tenant, bytes)) held += bytes;
         // Fastify answers with the error of the stream that it reads the body from.
         else payload.emit('error', noRoom());
       };
