@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { until } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FastPath, openFastPath } from './fast-path.ts';
@@ -169,6 +171,25 @@ describe('a plain request', () => {
     if (first) reply(first, 'fast a');
     await until(() => asked.length === 20_001, { what: 'the last answer' });
     await isThrough;
+  });
+
+  it('takes hardly more memory than its bytes when it comes byte by byte', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    held = [];
+    await client.send(post('a'));
+    await until(() => asked.length === 1);
+    const ahead = Buffer.from(post('b'.repeat(50_000)));
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    // As the socket hands them on when each comes in a packet of its own.
+    for (const byte of ahead) connections[0]?.emit('data', Buffer.from(Uint8Array.of(byte).buffer));
+    collect();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(1_000_000);
+    const [first] = held;
+    held = undefined;
+    if (first) reply(first, 'fast a');
+    await until(() => asked.at(-1) === `fast ${'b'.repeat(50_000)}`);
   });
 });
 
