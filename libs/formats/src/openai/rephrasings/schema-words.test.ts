@@ -137,3 +137,14 @@ describe('Gemini behind Databricks, which reads a subset of the keywords', () =>
     expect(said(parameters, unknown('type', 'generation_config'))).toBeUndefined();
   });
 });
+
+test('a keyword within itself is told once, as it was', () => {
+  let schema: JsonObject = { type: 'string' };
+  for (let depth = 0; depth < 18; depth += 1) schema = { patternProperties: { '^x-': schema } };
+  const refusal = "Unsupported JSON schema fields: {'patternProperties'}";
+  const body = { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } };
+  const words = `{patternProperties: ${JSON.stringify(schema.patternProperties)}}`;
+  expect(rephrase(body, refusal, true)).toMatchObject({
+    response_format: { json_schema: { schema: { description: words } } },
+  });
+});
