@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { estimateInputTokens, estimateTokens } from './estimate.ts';
+import type { MediaPart } from './request.ts';
 
 describe('the estimate of input tokens', () => {
   it('counts a token for every four characters, rounded up', () => {
@@ -47,6 +48,21 @@ describe('the estimate of input tokens', () => {
     const schema = { type: 'object', title: 'x'.repeat(40) };
     const output = { type: 'json' as const, schema };
     expect(estimateInputTokens({ ...base, messages: [], output })).toBe(JSON.stringify(schema).length / 4);
+  });
+
+  it('counts a text file as its text, and any other file as one of ordinary size', () => {
+    const text = 'x'.repeat(4_000);
+    const data = Buffer.from(text).toString('base64');
+    const tokensOf = (part: MediaPart) =>
+      estimateInputTokens({ model: 'm', sampling: {}, messages: [{ role: 'user', content: [part] }] }) - 4;
+    const file = (mediaType: string): MediaPart => ({
+      ...{ type: 'media', mediaType },
+      source: { type: 'base64', data },
+    });
+    expect(tokensOf(file('text/plain'))).toBeCloseTo(estimateTokens(text), -1);
+    expect(tokensOf(file('TEXT/markdown; charset=utf-8'))).toBe(tokensOf(file('text/plain')));
+    expect(tokensOf(file('image/png'))).toBe(256);
+    expect(tokensOf(file('application/pdf'))).toBe(256);
   });
 
   it('is never zero', () => {
