@@ -7,6 +7,8 @@ import { PromptRoom } from '../guards/prompt-room.ts';
 import type { Services } from '../services.ts';
 import { registerBody } from './body.ts';
 import { registerBodyRoom } from './body-room.ts';
+import { refuseBrokenHttp } from './broken-http.ts';
+import { registerEarlyRefusal } from './early-refusal.ts';
 import { registerErrors } from './errors.ts';
 import { exchangeOf, registerObservation } from './observe.ts';
 
@@ -30,7 +32,7 @@ beforeEach(async () => {
     ...{ monotonic: () => 0, newRequestId: () => 'r' },
     promptRoom: new PromptRoom(1_000_000),
   } as unknown as Services;
-  app = fastify({ bodyLimit: largest });
+  app = fastify({ bodyLimit: largest, clientErrorHandler: refuseBrokenHttp(services) });
   app.server.on('connection', (socket) => {
     socket.on('close', () => {
       closed += 1;
@@ -38,6 +40,7 @@ beforeEach(async () => {
   });
   registerObservation(app, services);
   registerErrors(app, services);
+  registerEarlyRefusal(app);
   registerBodyRoom(app, largest);
   registerBody(app, services.promptRoom);
   app.post('/v1/chat/completions', {
@@ -69,13 +72,13 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Begins a request whose body is announced as the largest, and sends so much of it. */
-async function begin(tenant: string, bytes: number): Promise<Socket> {
+/** Begins a request whose body is announced as the largest unless told otherwise, and sends so much of it. */
+async function begin(tenant: string, bytes: number, framing = `content-length: ${largest}`): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8');
   sockets.push(socket);
   const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-tenant: ${tenant}\r\n`;
   const before = arrived;
-  socket.write(`${head}content-length: ${largest}\r\n\r\n"${'x'.repeat(bytes - 1)}`);
+  socket.write(`${head}${framing}\r\n\r\n"${'x'.repeat(bytes - 1)}`);
   await expect.poll(() => arrived).toBe(before + bytes);
   return socket;
 }
@@ -127,4 +130,14 @@ it('counts what each piece of a body takes beside its bytes', async () => {
   socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-tenant: greedy\r\n');
   socket.write(`transfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(100)}`);
   expect(await statusOf(socket)).toBe('429');
+});
+
+it('takes room back from what was too large, while the rest of it is thrown away', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    const tooLarge = await begin('greedy', 15_000, `content-length: ${largest + 1}`);
+    expect(await statusOf(tooLarge)).toBe('413');
+    const whole = await begin('greedy', 15_000);
+    finish(whole, 5_000);
+    expect(await statusOf(whole)).toBe('200');
+  }
 });

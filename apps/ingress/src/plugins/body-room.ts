@@ -12,10 +12,13 @@ const largestBodies = 4;
  */
 const bytesPerPiece = 512;
 
-/** Refuses a body with 429 as soon as there is no room for the next piece of it. */
+/**
+ * Refuses a body with 429 as soon as there is no room for the next piece of it. What comes behind an answer takes no
+ * room, since it is thrown away.
+ */
 export function registerBodyRoom(app: FastifyInstance, bodyLimitBytes: number): void {
   const room = new SharedRoom(largestBodies * bodyLimitBytes);
-  app.addHook('preParsing', (http, _reply, payload, done) => {
+  app.addHook('preParsing', (http, { raw: response }, payload, done) => {
     const tenant = http.exchange?.caller?.tenant;
     if (tenant !== undefined) {
       let held = 0;
@@ -27,11 +30,15 @@ export function registerBodyRoom(app: FastifyInstance, bodyLimitBytes: number): 
       };
       const release = () => {
         payload.off('data', onData);
+        response.off('close', release);
         room.give(tenant, held);
         held = 0;
       };
       payload.on('data', onData);
-      for (const end of ['end', 'error', 'close']) payload.once(end, release);
+      for (const end of ['end', 'error']) payload.once(end, release);
+      // Node tells a request that was answered before it came whole of no end, whatever becomes of its connection. That
+      // goes for who leaves in the middle, too, who is answered with 400. Only its response is always closed.
+      response.once('close', release);
     }
     done(null, payload);
   });
