@@ -4,12 +4,15 @@ import type { SseMessage } from './codec.ts';
 
 /** How much the parser accepts. */
 export interface SseParserOptions {
-  /** Largest message to accept, in bytes of its text. The default holds an image of 12 MB. */
+  /**
+   * Largest message to accept, in bytes of its text. The default holds an image of 24 MB, and a little more than a part of
+   * an answer may have on its way through Redis: what is too large for that is refused there, in words that say so.
+   */
   maxMessageBytes?: number;
 }
 
 const dataField = 'data: ';
-const defaultMaxMessageBytes = 16 * 1024 * 1024;
+const defaultMaxMessageBytes = 32 * 1024 * 1024;
 /** What a line of a message takes besides its text: 8 million of one letter each took 600 MB. */
 const lineBytes = 64;
 

@@ -44,3 +44,17 @@ it.each([
   for (let count = 0; count < 64; count += 1) push(delta);
   expect(() => push(delta)).toThrow("the upstream's answer exceeds 67108864 characters");
 });
+
+it('a message of a stream may be as large as a part of an answer that passes on to the client', () => {
+  const codec = findClientCodec('gemini');
+  if (!codec) throw new Error('there is no such dialect');
+  const head = { status: 200, header: () => undefined, headers: () => ({}) };
+  const reader = createAnswerReader(codec, { id: 'a', createdAt: 0, model: 'm' }, head);
+  const data = 'A'.repeat(30 * megabyte);
+  const part = { inlineData: { mimeType: 'image/png', data } };
+  const message = `data: ${JSON.stringify({ candidates: [{ content: { parts: [part] } }] })}\n\n`;
+  const events = [message.slice(0, megabyte), message.slice(megabyte)].flatMap((piece) =>
+    reader.push(Buffer.from(piece)),
+  );
+  expect(JSON.stringify(events).includes(data)).toBe(true);
+});
