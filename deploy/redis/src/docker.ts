@@ -29,8 +29,8 @@ export async function isDockerRunning(environment: NodeJS.ProcessEnv): Promise<b
   return answers.includes(true);
 }
 
-/** Starts `redis:7` with the same settings as a local server. */
-export async function startRedisContainer(): Promise<RedisContainer> {
+/** Starts `redis:7` with the same settings as a local server, and with more arguments. Default: none. */
+export async function startRedisContainer(more: readonly string[] = []): Promise<RedisContainer> {
   // Loaded only here, so that it costs nothing where a Redis is at hand.
   const { GenericContainer, Wait } = await import('testcontainers');
   // The port is published on every address of this host: without a password, anybody on its network could use it.
@@ -44,6 +44,7 @@ export async function startRedisContainer(): Promise<RedisContainer> {
     'no',
     '--maxmemory-policy',
     'noeviction',
+    ...more,
   ];
   const container = await new GenericContainer('redis:7')
     .withCommand(['redis-server', ...settings])

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +34,18 @@ describe('openRedis', () => {
     expect(said).toEqual([`started Redis on port ${opened.server?.port}`]);
     await opened.close();
     expect(await answers(opened.url)).toBe(false);
+  });
+
+  it('starts one that lets subscribers fall as far behind as that of a deployment', async () => {
+    const opened = await openRedis({ own: true, environment: { PATH: searchPath } });
+    const client = new Redis(opened.url);
+    const [, limits] = (await client.config('GET', 'client-output-buffer-limit')) as [string, string];
+    await client.quit();
+    await opened.close();
+    const [hard, soft, seconds] = /pubsub (\d+) (\d+) (\d+)/.exec(limits)?.slice(1).map(Number) ?? [];
+    const megabyte = 1024 * 1024;
+    const line = `client-output-buffer-limit pubsub ${Number(hard) / megabyte}mb ${Number(soft) / megabyte}mb ${seconds}`;
+    expect(readFileSync(new URL('../redis.conf', import.meta.url), 'utf8')).toContain(`\n${line}\n`);
   });
 
   it('starts its own where sharing is not wanted', async () => {

@@ -3,6 +3,12 @@ import { canInstallPackages, findProgram, installRedisPackage } from './debian.t
 import { isDockerRunning, startRedisContainer } from './docker.ts';
 import { type RedisServer, startRedisServer } from './server.ts';
 
+/**
+ * As in redis.conf: ten pictures of 4 MB at a time are further behind than Redis allows by default. It then cuts off the
+ * ingress, so that the streams of all its clients halt, and pictures among what was lost may not be kept any more.
+ */
+const roomForAnswers = ['--client-output-buffer-limit', 'pubsub', '256mb', '64mb', '60'];
+
 export interface OpenRedisOptions {
   /**
    * Use this Redis and no other; whether it answers is not checked. Default: the first of the ladder below that works.
@@ -20,7 +26,9 @@ export interface OpenRedisOptions {
   say?: (sentence: string) => void;
 }
 
-/** A Redis, and how it was found. One that was started here evicts nothing, as queues need. */
+/**
+ * A Redis, and how it was found. One that was started here evicts nothing, as queues need, and has room for large answers.
+ */
 export interface OpenedRedis {
   readonly url: string;
   readonly origin: 'given' | 'started' | 'container';
@@ -45,7 +53,7 @@ export async function openRedis(options: OpenRedisOptions = {}): Promise<OpenedR
   if (await isDockerRunning(environment)) {
     say('starting Redis in Docker');
     try {
-      const container = await startRedisContainer();
+      const container = await startRedisContainer(roomForAnswers);
       return { url: container.url, origin: 'container', close: () => container.stop() };
     } catch (thrown) {
       // A daemon that answers may still lack the image, and a network to fetch it.
@@ -72,6 +80,7 @@ async function openServer(
     binary,
     ...(port !== undefined && { port }),
     socket,
+    arguments: roomForAnswers,
   });
   say(`started Redis on port ${server.port}`);
   return { url: server.url, origin: 'started', server, close: () => server.stop() };
