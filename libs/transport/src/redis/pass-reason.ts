@@ -1,13 +1,14 @@
-import { type Redis, SentinelConnector } from 'ioredis';
+import type { Redis } from 'ioredis';
+import { SentinelRounds } from './sentinel-rounds.ts';
 
 /**
  * Lets a connection to sentinels fail with the error of the sentinel that was asked last. By itself, ioredis only says
  * that the connection was closed.
  */
-export class SentinelReasons extends SentinelConnector {
+export class SentinelReasons extends SentinelRounds {
   constructor(options: unknown) {
     // ioredis passes the options of the connection.
-    super(options as ConstructorParameters<typeof SentinelConnector>[0]);
+    super(options as ConstructorParameters<typeof SentinelRounds>[0]);
     // Private in ioredis, whose version is pinned; tests show certificates that are not trusted.
     const asking = this as unknown as { connectToSentinel(...words: unknown[]): Redis };
     const connect = asking.connectToSentinel;
