@@ -204,7 +204,7 @@ export class Ledger {
     }
     const { things } = lists;
     const checks = things.flatMap(({ book, asked, kept }) => [numbers.numberOf(book), asked, kept]);
-    const values = [this.leaseMs, things.length, ...checks, ...requests];
+    const values = [this.leaseMs, longestLeaseMs, things.length, ...checks, ...requests];
     return answersOf(await this.run('reserve', numbers, values));
   };
 

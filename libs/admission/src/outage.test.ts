@@ -127,20 +127,34 @@ it('a living ingress looks after what a dead one left, even if their clocks are 
   expect(await living.redis.keys('*')).toEqual(['sluice:{t:acme}:token-budget:tenant']);
 });
 
-it('a living ingress looks after what a dead one left, even if the clock of Redis has since been set back by hours', async () => {
-  const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission(short)];
-  await dying.admit(bed.claim({ limits }));
-  dying.redis.disconnect();
-  const { redis } = living;
+/** Makes what Redis holds of acme as old as if its clock had been set back by two hours since. */
+async function setClockBack(redis: Redis): Promise<void> {
   const [open] = bookKeys('sluice:{t:acme}');
   const [openInPool] = bookKeys('sluice:{p:gpu}');
   const leases = [countKey('sluice:{t:acme}', 'concurrency', 'tenant'), 'sluice:{p:gpu}:leases:all'];
   for (const key of ['sluice:admission:slots', open, openInPool, ...leases]) {
     for (const member of await redis.zrange(key, '0', '-1')) await redis.zincrby(key, 7_200_000, member);
   }
+}
+
+it('a living ingress looks after what a dead one left, even if the clock of Redis has since been set back by hours', async () => {
+  const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission(short)];
+  await dying.admit(bed.claim({ limits }));
+  dying.redis.disconnect();
+  await setClockBack(living.redis);
   await living.start();
-  await until(async () => (await redis.exists('sluice:admission:slots')) === 0);
-  expect(await redis.keys('*')).toEqual(['sluice:{t:acme}:token-budget:tenant']);
+  await until(async () => (await living.redis.exists('sluice:admission:slots')) === 0);
+  expect(await living.redis.keys('*')).toEqual(['sluice:{t:acme}:token-budget:tenant']);
+});
+
+it('what a dead ingress held before the clock was set back comes free for a tenant that asks all the time, too', async () => {
+  const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission(short)];
+  await dying.admit(bed.claim({ limits }));
+  dying.redis.disconnect();
+  await setClockBack(living.redis);
+  await expect(living.admit(bed.claim({ limits }))).rejects.toMatchObject({ kind: 'rate-limited' });
+  await living.start();
+  await until(() => living.admit(bed.claim({ limits })).catch(() => undefined));
 });
 
 it('an ingress whose clock is fast leaves what another one holds to that one', async () => {

@@ -1,7 +1,7 @@
 -- For each request in turn, takes all of its parts or none, and puts the jobs of admitted requests into the queue of
 -- their pool. A repeated request id takes nothing more.
---   ARGV[1] lease ms
---   ARGV[2] number of lists of checks; then for each list: the number of its book, the checks as JSON, and the checks
+--   ARGV[1] lease ms   ARGV[2] ms that a lease of any ingress lasts at most
+--   ARGV[3] number of lists of checks; then for each list: the number of its book, the checks as JSON, and the checks
 --           as a record keeps them
 --   then for each request: its id; its input tokens (estimate); the numbers of the lists that its parts ask, such as
 --           '2 1'; for each part, the amounts that it asks, as JSON; the number of its jobs; for each job, its id, data
@@ -122,8 +122,8 @@ local take = {
 }
 
 local lists = {}
-local first = 3
-for number = 1, tonumber(ARGV[2]) do
+local first = 4
+for number = 1, tonumber(ARGV[3]) do
   local book, asked, kept = ARGV[first], ARGV[first + 1], ARGV[first + 2]
   lists[number] = { book = books[tonumber(book)], checks = cjson.decode(asked), kept = kept }
   first = first + 3
@@ -256,10 +256,14 @@ eachRequest(function(id, _, asked)
   for part = 1, #asked do wantRecord(asked[part].book, id) end
 end)
 readRecords()
+local hasRefused = false
 eachRequest(function(id, input, asked, from)
   local levels = size + 5
   local isAdmitted, backlog = ask(id, asked, from)
-  if not isAdmitted then return end
+  if not isAdmitted then
+    hasRefused = true
+    return
+  end
   takeAll(id, input, asked, from)
   enter(backlog, levels + answers[levels - 1], from + #asked + 1)
 end)
@@ -269,4 +273,9 @@ for _, book in ipairs(books) do
   if book.wasEmpty and not book.isEmpty then keepBook(book) end
 end
 for _, list in pairs(entering) do putJobs(list.queue, at, list.jobs) end
+-- What refuses may be leases of a dead ingress from before the clock was set back. Nobody else shortens them while the
+-- refused come again: each has promised to look after the book, and none holds anything in it to renew.
+if hasRefused then
+  for _, book in ipairs(books) do shortenLeases(book, tonumber(ARGV[2]), leaseMs) end
+end
 return cmsgpack.pack(answers)
