@@ -59,7 +59,7 @@ export interface Outcome {
 /** The reservations of an admitted request. It must be settled, whatever happens to the request. */
 export interface Ticket {
   readonly requestId: string;
-  /** BullMQ priority of its job at this index, from 1 (first) to 2,097,151: see scripts/fair-priority.lua. */
+  /** Priority of its job at this index, from 1 (first) to 2,097,151, with a fraction: see scripts/fair-priority.lua. */
   priorityOf(job: number): number;
   /**
    * Notes the output tokens so far, which are charged if this process dies. Cheap: they go to Redis with the next

@@ -68,7 +68,7 @@ describe.each([
     tickets.push(await admission.admit(bed.claim({ tenant: 'calm', poolPolicy }), jobs('c1')));
     expect(await waiting()).toEqual(['b1', 'c1', 'b2', 'b3']);
     const scores = await redis.zrange(queue.prioritized, '0', '-1', 'WITHSCORES');
-    const priorities = [1, 5, 7, 3].map((index) => Math.floor(Number(scores[index]) / 2 ** 32));
+    const priorities = [1, 5, 7, 3].map((index) => Math.floor(Number(scores[index]) / 2 ** 16) / 2 ** 16);
     expect(tickets.map((ticket) => ticket.priorityOf(0))).toEqual(priorities);
   });
 
@@ -82,7 +82,7 @@ describe.each([
     await admission.admit(bed.claim({ tenant: 'wide', poolPolicy }), jobs('w4'));
     expect(await waiting()).toEqual(['w1', 'c1', 'w2', 'w3', 'w4']);
     const scores = await redis.zrange(queue.prioritized, '0', '-1', 'WITHSCORES');
-    const priorities = [1, 5, 7].map((index) => Math.floor(Number(scores[index]) / 2 ** 32));
+    const priorities = [1, 5, 7].map((index) => Math.floor(Number(scores[index]) / 2 ** 16) / 2 ** 16);
     expect([0, 1, 2].map((job) => wide.priorityOf(job))).toEqual(priorities);
   });
 

@@ -116,6 +116,20 @@ it('a tenant that asks for one at a time beside one with a hundred nearly has a 
   expect(one?.waitsMs.at(-1)).toBeLessThan(1000);
 });
 
+it.each([30, 365])(
+  'a tenant that asks for one at a time has its share also in a pool that has been busy for %d days',
+  async (days) => {
+    await redis.set('sluice:{p:gpu}:busy:since', 1e12 - days * 24 * 3600 * 1000, 'EX', 24 * 3600);
+    const pool = new SimulatedPool(redis, { slots: 4, waitBudgetMs: 40_000 });
+    const [one] = await pool.run([tenant('one', 1), tenant('hundred', 100)], {
+      warmMs: 20_000,
+      forMs: 60_000,
+    });
+    expect(one?.share).toBeGreaterThan(0.18);
+    expect(one?.waitsMs.at(-1)).toBeLessThan(1000);
+  },
+);
+
 it('a tenant that was there before all others waits little longer than the wait budget and one generation', async () => {
   const pool = new SimulatedPool(redis, { slots: 12, waitBudgetMs: 5000 });
   const others = Array.from({ length: 7 }, (_, index) => tenant(`late${index}`, 8, { fromMs: 10_000 }));

@@ -34,7 +34,7 @@ export interface Answer {
   meanMs: number | undefined;
   /** The level that each hold had before; those behind a part that refuses are left out. */
   levels: number[];
-  /** BullMQ priorities of the jobs that enter the pool's queue: see scripts/fair-priority.lua. Empty if none may. */
+  /** Priorities of the jobs that enter the pool's queue: see scripts/fair-priority.lua. Empty if none may. */
   priorities: number[];
 }
 

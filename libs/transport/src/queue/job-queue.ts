@@ -13,7 +13,7 @@ import {
 
 /** The ingress's end of the pools' queues. */
 export interface JobQueue {
-  /** Puts an attempt into its pool's queue. `priority` is 1 (first) to 2^21-1. Throws `unavailable` without Redis. */
+  /** Puts an attempt into its pool's queue, with the priority of a `QueuedJob`. Throws `unavailable` without Redis. */
   enqueue(pool: string, job: InferenceJob, priority: number): Promise<void>;
   /** Takes an attempt out of the queue, if it still waits there. */
   remove(pool: string, requestId: string, attempt: number): Promise<void>;

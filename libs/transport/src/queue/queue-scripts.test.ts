@@ -51,6 +51,14 @@ describe('jobs that we put in', () => {
     expect(await claimJobs(redis, keys, 3)).toEqual([]);
   });
 
+  it('come out in the order of the fractions of their priority, of which BullMQ sees none', async () => {
+    await enqueueJobs(redis, keys, [jobOf('c', 5.5), jobOf('b', 5 + 2 ** -16), jobOf('d', 6), jobOf('a', 5)]);
+    await withBullmq(async (queue) => {
+      expect(await queue.getJob('c')).toMatchObject({ priority: 5, opts: { priority: 5 } });
+    });
+    expect(idsOf(await claimJobs(redis, keys, 4))).toEqual(['a', 'b', 'c', 'd']);
+  });
+
   it('come out after all that came before them, however many of these were put in at once', async () => {
     await enqueueJobs(redis, keys, [jobOf('a'), jobOf('b'), jobOf('c')]);
     await enqueueJobs(redis, keys, [jobOf('d')]);

@@ -30,7 +30,7 @@ export interface QueueEntry {
 
 /** An attempt with its priority. */
 export interface QueuedJob extends QueueEntry {
-  /** 1 (first) to 2^21-1. */
+  /** 1 (first) to 2^21-1. BullMQ sees whole numbers; a fraction of up to 16 bits orders the jobs within one. */
   priority: number;
 }
 
