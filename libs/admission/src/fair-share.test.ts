@@ -137,6 +137,16 @@ it('a tenant that was there before all others waits little longer than the wait 
   expect(old?.waitsMs.at(-1)).toBeLessThan(2 * (5000 + 1000));
 });
 
+it('of more tenants than a full pool has places, each gets some, even one that asks less often', async () => {
+  const pool = new SimulatedPool(redis, { slots: 2, waitBudgetMs: 1000 });
+  const others = Array.from({ length: 8 }, (_, index) => tenant(`t${index}`, 4, { serviceMs: 2000 }));
+  const served = await pool.run([tenant('one', 1, { serviceMs: 2000 }), ...others], {
+    warmMs: 20_000,
+    forMs: 140_000,
+  });
+  for (const { share } of served) expect(share).toBeGreaterThan(0.3 / served.length);
+});
+
 it('every key about the shares of tenants expires', async () => {
   const pool = new SimulatedPool(redis, { slots: 4, waitBudgetMs: 5000 });
   await pool.run([tenant('few', 5, { weight: 2 }), tenant('many', 30)], { warmMs: 0, forMs: 5000 });

@@ -2,7 +2,7 @@ import { FakeClock } from '@sluice/runtime';
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { saturationRetryAfterMs } from './retry-after.ts';
 import { outcomes, TestBed } from './test-bed.ts';
 
@@ -345,6 +345,44 @@ it('a flood of one tenant leaves places to others, and none of these takes them 
   expect(() => ingress.checkPools(['gpu'], 'sixth')).toThrow(
     'pool gpu is saturated: 9 generations for 4 slots',
   );
+});
+
+describe('the first tenant that has no place in a full pool, and finds none free,', () => {
+  const turn = 'sluice:{p:gpu}:busy:turn';
+  const poolPolicy = { slots: 1, waitBudgetMs: 0 };
+  // Each on an ingress of its own, none of which knows that the pool was full a moment ago.
+  const ask = async (tenant: string) => (await bed.admission()).admit(bed.claim({ tenant, poolPolicy }));
+  const refusal = { kind: 'saturated', options: { retryAfterMs: expect.any(Number) } };
+
+  it('gets the next one that is free, and not who has just left it', async () => {
+    const [one] = [await ask('one'), await ask('two'), await ask('three')];
+    await expect(ask('late')).rejects.toMatchObject(refusal);
+    await expect(ask('later')).rejects.toMatchObject(refusal);
+    await one.settle({});
+    await expect(ask('one')).rejects.toMatchObject(refusal);
+    const late = await ask('late');
+    await late.settle({});
+    await ask('one');
+  });
+
+  it('has it kept for a minute, if it does not come', async () => {
+    const [one] = [await ask('one'), await ask('two'), await ask('three')];
+    await expect(ask('late')).rejects.toMatchObject(refusal);
+    await one.settle({});
+    const { redis } = await bed.admission();
+    expect(await redis.pttl(turn)).toBeGreaterThan(50_000);
+    expect(await redis.pttl(turn)).toBeLessThanOrEqual(60_000);
+    await redis.del(turn);
+    await ask('one');
+  });
+
+  it('has none kept that slots or waiting requests need', async () => {
+    await ask('one');
+    const { redis } = await bed.admission();
+    await redis.set(turn, 'sluice:{p:gpu}:leases:of:gone 1');
+    await ask('two');
+    await expect(ask('three')).rejects.toMatchObject(refusal);
+  });
 });
 
 it("the operator's maximum of waiting requests holds for every tenant", async () => {

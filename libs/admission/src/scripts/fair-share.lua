@@ -4,6 +4,7 @@
 --   …busy:tenants      set of the keys under which the places of its tenants are counted
 --   …busy:weights      hash from such a key to the weight of its tenant, without those of weight 1
 --   …busy:unit-share   'slots at': the share of a tenant of weight 1, and the time in ms at which it was measured
+--   …busy:turn         'key places': a tenant without a place that found none free, and how many are kept for it
 -- and the `tenantMeanKey` of each of these tenants, see ledger.lua.
 
 -- How long a measured share is used, because measuring it takes a look at each tenant.
@@ -86,6 +87,36 @@ local function rememberTenants(pool)
   if #weights == 0 then return end
   callInParts('HSET', weightsKey, weights)
   redis.call('PEXPIRE', weightsKey, bookLifeMs)
+end
+
+-- As long as a refused client is told to wait at most.
+local turnLifeMs = 60 * 1000
+
+-- The tenant whose turn it is in a full pool. Of more tenants than there are places, those that have one would keep it
+-- for ever otherwise: who has just got an answer asks again before those that were told to wait.
+local function turnOf(pool)
+  if pool.turn == nil then
+    local text = redis.call('GET', bookKey(pool.book, 'busy:turn'))
+    local key, places = string.match(text or '', '^(%S+) (%d+)$')
+    pool.turn = key and { key = key, places = tonumber(places) } or false
+  end
+  return pool.turn
+end
+
+-- How many free places are not for this tenant.
+local function keptFrom(pool, key)
+  local turn = turnOf(pool)
+  return turn and turn.key ~= key and turn.places or 0
+end
+
+local function setTurn(pool, turn)
+  pool.turn, pool.isTurnNew = turn, true
+end
+
+local function writeTurn(pool)
+  if not pool.isTurnNew then return end
+  local key, turn = bookKey(pool.book, 'busy:turn'), pool.turn
+  if turn then redis.call('SET', key, turn.key .. ' ' .. turn.places, 'PX', turnLifeMs) else redis.call('DEL', key) end
 end
 
 -- The most places that a tenant may already have when it asks for more, so that its turn comes within the wait budget

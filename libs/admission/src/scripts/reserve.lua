@@ -45,7 +45,7 @@ end
 local function tenantOf(pool, check)
   local tenant = pool.tenants[check.key]
   if not tenant then
-    tenant = { meanMs = pool.meanMs, weight = check.weight or 1 }
+    tenant = { key = check.key, meanMs = pool.meanMs, weight = check.weight or 1 }
     pool.tenants[check.key] = tenant
   end
   if pool.unitShare and not tenant.isKnown then
@@ -71,6 +71,7 @@ end
 local function writePools()
   for _, pool in pairs(pools) do
     if pool.unitShare then rememberTenants(pool) end
+    writeTurn(pool)
     if pool.isBusy then redis.call('SET', pool.busyKey, number(pool.busySince), 'PX', busyLifeMs) end
   end
 end
@@ -165,7 +166,7 @@ end
 -- its amounts.
 local function ask(id, asked, from)
   local start, seen = size, size + 5
-  local pool, backlog, spare, jobs, tenant, share
+  local pool, backlog, spare, most, jobs, tenant, share
   local refused, longestMs
   answers[start + 1], answers[start + 2], answers[start + 3] = -1, -1, -1
   answers[start + 5] = 0
@@ -187,7 +188,7 @@ local function ask(id, asked, from)
         -- A request that needs a kept place is admitted only if its tenant then holds no more places than were free (a
         -- dynamic threshold, as in switches with shared memory), so that even several greedy tenants leave some free.
         -- The next check counts the tenant's places.
-        if level + amounts[index] > check.room then spare = max - level end
+        if level + amounts[index] > check.room then spare, most = max - level, max - check.room end
         if level >= backlog.slots then
           pool.unitShare = pool.unitShare or unitShareOf(book, backlog.slots, pool.knownShare)
         end
@@ -195,7 +196,14 @@ local function ask(id, asked, from)
         tenant = tenantOf(pool, check)
         share = shareOf(pool.unitShare, tenant.weight, backlog.slots)
         max = pool.unitShare and placesOf(share, backlog.waitBudgetMs, tenant.meanMs) + amounts[index]
-        if spare then max = math.min(spare, max or spare) end
+        if spare then
+          spare = spare - keptFrom(pool, check.key)
+          max = math.min(spare, max or spare)
+          local isWithout = level == 0 and amounts[index] > spare and not isKnown
+          if isWithout and not turnOf(pool) and 2 * amounts[index] <= most + 1 then
+            setTurn(pool, { key = check.key, places = amounts[index] })
+          end
+        end
       end
       local over = max and not isKnown and level + amounts[index] - max or 0
       if over > 0 then
@@ -219,6 +227,7 @@ local function ask(id, asked, from)
     answers[start + 5] = jobs
     answerPriorities(pool, share, tenant.meanMs, answers[seen], jobs)
     tenant.hasEntered = true
+    if pool.turn and pool.turn.key == tenant.key then setTurn(pool, false) end
   end
   return true, backlog
 end
