@@ -32,6 +32,18 @@ export const queue: Row = {
       unit: 'short',
       queries: [{ expression: `sluice:queue_depth_per_slot${inPool}`, legend: '{{pool}}' }],
     },
+    {
+      title: 'Fallbacks',
+      description:
+        'Turns to another model, because that which was asked for had no answer; saturated is what overflows.',
+      unit: 'cps',
+      queries: [
+        {
+          expression: `${rate('sluice_fallbacks_total', 'model, fallback, reason')} > 0`,
+          legend: '{{model}} to {{fallback}}: {{reason}}',
+        },
+      ],
+    },
   ],
 };
 
