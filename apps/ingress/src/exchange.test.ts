@@ -1,7 +1,15 @@
 import type { GenerationEvent } from '@sluice/canonical';
 import { createIngressMetrics, createLogger, type IngressMetrics, renderMetrics } from '@sluice/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { closeExchange, type Exchange, noteAttempts, noteError, noteEvents } from './exchange.ts';
+import {
+  closeExchange,
+  type Exchange,
+  noteAnotherModel,
+  noteAttempts,
+  noteError,
+  noteEvents,
+  noteUsage,
+} from './exchange.ts';
 
 let at: number;
 let lines: Record<string, unknown>[];
@@ -109,6 +117,23 @@ describe('an exchange', () => {
     exchange.usage = { inputTokens: 90, outputTokens: 9, ...parts };
     closeExchange(exchange, 200, services());
     expect(lines[0]).toMatchObject({ ...exchange.usage, tenant: 'acme', keyId: 'key_1' });
+  });
+
+  it('logs what all models together have cost, and the wait for the one that answers', () => {
+    Object.assign(exchange, { queueWaitMs: 900, claimedAt: at, worker: 'w1' });
+    noteUsage(exchange, { inputTokens: 10, outputTokens: 2, cacheReadTokens: 4 });
+    noteAnotherModel(exchange, 'm', 'other');
+    noteUsage(exchange, { inputTokens: 11, outputTokens: 3, reasoningTokens: 1 });
+    closeExchange(exchange, 200, services());
+    expect(lines[0]).toMatchObject({
+      ...{ model: 'other', askedModel: 'm', inputTokens: 21, outputTokens: 5 },
+      ...{ cacheReadTokens: 4, reasoningTokens: 1 },
+    });
+    for (const name of ['queueWaitMs', 'worker']) expect(lines[0]).not.toHaveProperty(name);
+    noteAnotherModel(exchange, 'm', 'm');
+    closeExchange(exchange, 429, services());
+    expect(lines[1]).toMatchObject({ model: 'm' });
+    expect(lines[1]).not.toHaveProperty('askedModel');
   });
 
   it('names in the log the trace that its client is in', () => {
