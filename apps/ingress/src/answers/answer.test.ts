@@ -12,7 +12,7 @@ import {
   type RedisClient,
   WorkerDirectory,
 } from '@sluice/transport';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
 import type { Exchange } from '../exchange.ts';
 import { PromptPassage } from '../guards/prompt-passage.ts';
@@ -121,6 +121,12 @@ function createBench(
         onEvents: (_choice, events) => onEvents(events),
         onDefect: nothing,
       }),
+    /** The same for a request that something else follows if it fails. */
+    askOr: (plan: AnswerPlan, next: () => void, bodyBytes = 2) => {
+      const exchange = { requestId: plan.id, format: 'openai', bodyBytes } as Exchange;
+      const sink = { onEvents: nothing, onDefect: nothing, onFailure: () => next };
+      return new Answer(plan, exchange, services, sink);
+    },
     metrics,
     /** What was thrown by `onEvents`. */
     defects,
@@ -531,6 +537,60 @@ it('the places of several answers are freed once none of their workers is at wor
   expect(await isHeld('early')).toBe(true);
   late.cancel();
   early.cancel();
+});
+
+describe('what follows a failure', () => {
+  const failure: GenerationEvent = { type: 'error', error: { kind: 'upstream-failed', message: 'it broke' } };
+
+  it.each(['before', 'after'])(
+    'finds the places given back, if the failure comes %s the reply of admission',
+    async (moment) => {
+      const { askOr, askFor, say } = createBench();
+      // It fills the pool, in which nothing may wait.
+      const plan = planOf(moment, 'hi', 4);
+      plan.pool = { ...plan.pool, maxWaiting: 0 };
+      const next = askFor({ ...plan, id: `${moment}m1`, call: { ...plan.call, choices: 1 } });
+      const followed = Promise.withResolvers<void>();
+      const begun = askOr(plan, () => followed.resolve(next.begin())).begin();
+      if (moment === 'after') await begun;
+      say(moment, [start, failure]);
+      await followed.promise;
+      await begun;
+      next.cancel();
+    },
+  );
+
+  it('begins even if the request was never admitted', async () => {
+    const { askOr, pass, endOverdue } = createBench();
+    const plan = planOf('refused', 'hi', 1);
+    plan.caller = { ...plan.caller, limits: { key: {}, tenant: { 'token-budget': { max: 1 } } } };
+    let followed = 0;
+    const begun = askOr(plan, () => (followed += 1)).begin();
+    pass(60_001);
+    endOverdue();
+    await begun;
+    expect(followed).toBe(1);
+  });
+
+  it('begins once if the queue fails as well', async () => {
+    const entering = Promise.withResolvers<void>();
+    const queued = Promise.withResolvers<void>();
+    const { askOr, pass, endOverdue } = createBench(() => {
+      entering.resolve();
+      return queued.promise;
+    });
+    const plan = planOf('unqueued', longPrompt, 1);
+    let followed = 0;
+    const begun = askOr(plan, () => (followed += 1), longPrompt.length).begin();
+    await entering.promise;
+    pass(60_001);
+    endOverdue();
+    queued.reject(new SluiceError('unavailable', 'the queue is not reachable'));
+    await begun;
+    await until(() => followed > 0);
+    await new Promise(setImmediate);
+    expect(followed).toBe(1);
+  });
 });
 
 it('one of several answers that fails ends the whole request at once', async () => {

@@ -47,8 +47,8 @@ export class Answer implements RunningAnswer {
   /** Open choices whose worker is already done; absent until the first. */
   private ahead: Set<number> | undefined;
   private isSettled = false;
-  /** Resolves when the ticket is settled; absent before. */
-  private settled: Promise<void> | undefined;
+  /** What follows a failure as soon as the ticket is settled; absent means nothing. */
+  private afterwards: (() => void) | undefined;
   private isLarge = false;
   /** Ends the wait of a large prompt for its turn. */
   private waiting: AbortController | undefined;
@@ -142,9 +142,11 @@ export class Answer implements RunningAnswer {
       else await Promise.all(this.generations.map((_, choice) => this.dispatch(choice, enter)));
     } catch (error) {
       this.cancel();
-      throw error;
+      if (!this.afterwards) throw error;
+      // No reservation is there to be settled first.
+      if (this.early) this.afterwards();
     } finally {
-      // The client left, or even got its whole answer, while admission was pending.
+      // The client left, or the answer even ended, while admission was pending.
       if (this.isSettled) this.releaseTicket();
     }
   }
@@ -221,9 +223,9 @@ export class Answer implements RunningAnswer {
     }
     const instead = last?.type === 'error' ? this.sink.onFailure?.(last.error) : undefined;
     if (instead) {
-      this.cancel();
       // What it has reserved, above all its place in the pool, must not be what the other one is refused for.
-      void Promise.resolve(this.settled).then(instead);
+      this.afterwards = instead;
+      this.cancel();
       return;
     }
     try {
@@ -281,6 +283,7 @@ export class Answer implements RunningAnswer {
     this.ticket = undefined;
     services.metrics.requestsInFlight.dec({ format: exchange.format });
     const usage = this.spent();
-    this.settled = ticket.settle({ usage, ...this.slotTime.times(services.monotonic()) });
+    const settled = ticket.settle({ usage, ...this.slotTime.times(services.monotonic()) });
+    if (this.afterwards) void settled.then(this.afterwards);
   }
 }
