@@ -199,11 +199,22 @@ it('a limit of the caller is not got around, and a failed model gives its place 
   await gateway.cli('limits', 'set', '--tenant', 'narrow', 'concurrency=1', 'request-rate=3/1h');
   const key = /sk-\S+/.exec(await gateway.cli('keys', 'mint', '--tenant', 'narrow'))?.[0] ?? '';
   local.answerWith(fails(500));
-  // Each model that is tried counts as a request.
+  // Each model that is begun counts as a request.
   expect(await ask({ key })).toMatchObject({ status: 200, served: 'large' });
   const turns = await gateway.metric('sluice_fallbacks_total');
   expect(await ask({ key })).toMatchObject({ status: 429, served: null });
   expect(await gateway.metric('sluice_fallbacks_total')).toBe(turns);
+});
+
+it('a request that no other model may answer is told and logged as the first one ended', async () => {
+  await gateway.cli('tenants', 'create', 'once');
+  await gateway.cli('limits', 'set', '--tenant', 'once', 'request-rate=1/1h');
+  const key = /sk-\S+/.exec(await gateway.cli('keys', 'mint', '--tenant', 'once'))?.[0] ?? '';
+  local.answerWith(fails(500));
+  const { status, served, text, requestId } = await ask({ key });
+  expect({ status, served }).toEqual({ status: 502, served: null });
+  expect(text).toContain('as the server says: 500');
+  expect(await lineOf(requestId)).toMatchObject({ model: 'small', outcome: 'upstream-failed', attempts: 1 });
 });
 
 it('a client that leaves during the turn leaves nothing behind', async () => {

@@ -96,12 +96,12 @@ function isOneAnswer({ choices = 1 }: Exchange): boolean {
   return choices === 1;
 }
 
-/** Notes how often the generations of a request were tried, and who had them last. */
+/** Notes how often a generation of a request was tried at most, whatever model it was of, and who had them last. */
 export function noteAttempts(
   exchange: Exchange,
   generations: readonly ({ attempts: number; worker: string | undefined } | undefined)[],
 ): void {
-  exchange.attempts = 0;
+  exchange.attempts ??= 0;
   for (const generation of generations) {
     if (!generation) continue;
     exchange.attempts = Math.max(exchange.attempts, generation.attempts);
