@@ -34,6 +34,8 @@ export interface Observation {
   /** Absent if there was no status line. */
   status?: number;
   requestId?: string;
+  /** The model that answered instead of the one that was asked for, if a header named one. */
+  standIn?: string;
   /** When pieces of the body arrived. */
   arrivedAt: number[];
   /** The body as it came. */

@@ -21,8 +21,8 @@ export interface RequestPlan {
   index: number;
   format: Format;
   isStream: boolean;
-  /** `sim` resumes exactly; `up` is a mock upstream, which can't resume. */
-  model: 'sim' | 'up';
+  /** `sim` resumes exactly; `up` is a mock upstream, which can't resume; `either` is `up`, for which `sim` stands in. */
+  model: 'sim' | 'up' | 'either';
   tokens: number;
   ttftMs: number;
   gapMs: number;
@@ -40,6 +40,8 @@ export interface WorkloadOptions {
   seed: number;
   /** Share of requests to the mock upstream; default 0.25. */
   upstreamShare?: number;
+  /** Share of these for which another model stands in; default 0.4. */
+  eitherShare?: number;
   /** Whether upstreams and clients misbehave; default true. */
   hasMisbehaviour?: boolean;
   /** The most tokens of a long answer; default 300. */
@@ -56,10 +58,10 @@ export function planWorkload(options: WorkloadOptions): RequestPlan[] {
 }
 
 function planRequest(index: number, options: WorkloadOptions, random: Random): RequestPlan {
-  const { tenants, ingresses, upstreamShare = 0.25, hasMisbehaviour = true, longestTokens = 300 } = options;
+  const { tenants, ingresses, hasMisbehaviour = true, longestTokens = 300 } = options;
   const isLong = random.chance(0.3);
   const tokens = isLong ? random.between(Math.ceil(longestTokens / 3), longestTokens) : random.between(5, 40);
-  const model = random.chance(upstreamShare) ? 'up' : 'sim';
+  const model = pickModel(options, random);
   const plan: RequestPlan = {
     index,
     format: random.pick(formats),
@@ -73,8 +75,14 @@ function planRequest(index: number, options: WorkloadOptions, random: Random): R
     client: { kind: 'reads-all' },
   };
   if (hasMisbehaviour && random.chance(0.12)) plan.client = misbehave(random);
-  if (hasMisbehaviour && model === 'up' && random.chance(0.2)) plan.upstream = breakUpstream(tokens, random);
+  const breaks = { sim: 0, up: 0.2, either: 0.5 }[model];
+  if (hasMisbehaviour && random.chance(breaks)) plan.upstream = breakUpstream(tokens, random);
   return plan;
+}
+
+function pickModel({ upstreamShare = 0.25, eitherShare = 0.4 }: WorkloadOptions, random: Random) {
+  if (!random.chance(upstreamShare)) return 'sim';
+  return random.chance(eitherShare) ? 'either' : 'up';
 }
 
 function misbehave(random: Random): ClientBehaviour {
@@ -100,6 +108,12 @@ function breakUpstream(tokens: number, random: Random): UpstreamFault {
 
 export function tenantName(index: number): string {
   return `tenant-${index}`;
+}
+
+/** Whether another model has to answer, because the upstream is told to break before its client has anything. */
+export function needsStandIn({ model, upstream, isStream }: RequestPlan): boolean {
+  if (model !== 'either' || !upstream) return false;
+  return !isStream || upstream.kind === 'status' || upstream.at === 0;
 }
 
 /** Part of every prompt; must never be found outside of a waiting job. */

@@ -28,5 +28,7 @@ test('nothing is cut short, doubled, mixed up, leaked or charged twice, whatever
   });
   expect([...check(log), ...(await replayThroughSdks(log.observations))]).toEqual([]);
   expect(log.faults.length).toBeGreaterThanOrEqual(14);
-  expect(log.observations.filter(isComplete).length).toBeGreaterThan(0);
+  const complete = log.observations.filter(isComplete);
+  expect(complete.length).toBeGreaterThan(0);
+  expect(complete.filter(({ standIn }) => standIn !== undefined).length).toBeGreaterThan(0);
 }, 240_000);

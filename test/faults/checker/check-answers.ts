@@ -1,18 +1,24 @@
 import { referenceText } from '@sluice/engines';
 import type { Observation, RunLog } from '../observation.ts';
-import { expectedText } from '../plan.ts';
+import { expectedText, needsStandIn } from '../plan.ts';
 import { faultsDuring, isExplained } from './explain.ts';
+import { type LoggedRequest, requestsLogged } from './request-lines.ts';
 import type { Violation, ViolationKind } from './violation.ts';
 
 /** Slack on the deadline: the ingress checks it four times a second. */
 const deadlineSlackMs = 1_000;
 
+/** After this time an answer begins with a keep-alive, before it is known who answers. */
+const keepAliveMs = 10_000;
+
 /** Checks invariants 1, 2 and 3 on each client's observation. */
 export function checkAnswers(log: RunLog): Violation[] {
+  const logged = requestsLogged(log.lines);
   return log.observations.flatMap((observation) => [
     ...checkOutcome(observation, log),
     ...checkText(observation),
     ...checkShape(observation),
+    ...checkModel(observation, logged.get(observation.requestId ?? '')),
   ]);
 }
 
@@ -103,4 +109,19 @@ function checkShape(observation: Observation): Violation[] {
   if (isComplete(observation) && answer.usage?.outputTokens !== plan.tokens)
     report(2, 'usage-wrong', `${answer.usage?.outputTokens} output tokens of ${plan.tokens}`);
   return found;
+}
+
+/** The header, the log and the plan must agree on who answered. */
+function checkModel(observation: Observation, line: LoggedRequest | undefined): Violation[] {
+  const { plan, standIn, startedAt, arrivedAt } = observation;
+  const isAllowed =
+    plan.model === 'either' ? standIn === undefined || standIn === 'sim' : standIn === undefined;
+  const isLogged =
+    standIn === undefined || !line || (line.model === standIn && line.askedModel === plan.model);
+  const isHeadInTime = (arrivedAt[0] ?? startedAt) < startedAt + keepAliveMs;
+  const isNamed = standIn !== undefined || !needsStandIn(plan) || !isComplete(observation) || !isHeadInTime;
+  if (isAllowed && isLogged && isNamed) return [];
+  const named = (model: string | undefined): string => model ?? 'none';
+  const detail = `${plan.model} was asked, the header names ${named(standIn)}, the log ${named(line?.model)}`;
+  return [{ invariant: 2, kind: 'wrong-model', request: plan.index, detail }];
 }

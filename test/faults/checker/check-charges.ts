@@ -19,7 +19,8 @@ export interface Charge {
 }
 
 /**
- * The written rule: a complete answer costs its reported usage. One that broke off costs its input and what was
+ * The written rule: a complete answer costs its reported usage, and what a model had delivered for which another one
+ * then stood in. One that broke off costs its input and what was
  * delivered, as its ingress logged it, or nothing if it never ran. If the ingress died, there is no log line, and
  * anything up to the cost of the whole answer is right.
  */
@@ -37,12 +38,10 @@ export function chargesOf({ budgets, observations, lines, faults, lostCharges }:
     const charge = charges.get(observation.plan.tenant);
     if (!charge) continue;
     const { usage } = observation.answer;
-    const isWhole = isComplete(observation) && usage !== undefined;
-    const most = isWhole
-      ? usage.inputTokens + usage.outputTokens
-      : mostOf(observation, logged.get(observation.requestId ?? ''));
-    charge.most += most;
-    if (isWhole && !mayBeForgotten(observation, losses)) charge.least += most;
+    const whole = isComplete(observation) && usage ? usage.inputTokens + usage.outputTokens : undefined;
+    const isOfOneModel = whole !== undefined && observation.plan.model !== 'either';
+    charge.most += isOfOneModel ? whole : mostOf(observation, logged.get(observation.requestId ?? ''));
+    if (whole !== undefined && !mayBeForgotten(observation, losses)) charge.least += whole;
   }
   return [...charges.values()];
 }
@@ -56,7 +55,7 @@ function mostOf({ status, plan }: Observation, line: LoggedRequest | undefined):
   if (line?.attempts === 0) return 0;
   if (line) return (line.inputTokens ?? inputLimit) + (line.outputTokens ?? plan.tokens);
   const mayHaveRun = status === undefined || status === 200 || status >= 500;
-  return mayHaveRun ? inputLimit + plan.tokens : 0;
+  return mayHaveRun ? (plan.model === 'either' ? 2 : 1) * (inputLimit + plan.tokens) : 0;
 }
 
 /** Checks invariant 5: nobody pays twice, and nobody too little. */

@@ -72,7 +72,7 @@ function checkRuns(log: RunLog): Violation[] {
   return log.observations.flatMap((observation): Violation[] => {
     const { plan, requestId } = observation;
     const faults = faultsDuring(observation, log).length;
-    const allowed = Math.min(attemptLimit, 1 + faults + (plan.model === 'up' ? upstreamRetries : 0));
+    const allowed = Math.min(attemptLimit, 1 + faults + (plan.model === 'sim' ? 0 : upstreamRetries));
     const tried = attempts.get(requestId ?? '') ?? 0;
     const ran = runs.get(plan.index) ?? 0;
     const detail = `${tried} attempts and ${ran} runs with ${faults} faults around`;

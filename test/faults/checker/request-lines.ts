@@ -15,6 +15,9 @@ export function attemptsByRequest(lines: readonly ProcessLine[]): Map<string, nu
 export interface LoggedRequest {
   /** 0 if it was refused before the queue. */
   attempts: number;
+  model?: string;
+  /** The model that was asked for, if another one stood in. */
+  askedModel?: string;
   inputTokens?: number;
   outputTokens?: number;
 }
@@ -26,12 +29,17 @@ export function requestsLogged(lines: readonly ProcessLine[]): Map<string, Logge
     const found = new RegExp(`"${name}":(\\d+)`).exec(text)?.[1];
     return found === undefined ? undefined : Number(found);
   };
+  const word = (text: string, name: string): string | undefined =>
+    new RegExp(`"${name}":"(\\w+)"`).exec(text)?.[1];
   for (const { text } of lines) {
-    const id = /"requestId":"(\w+)"/.exec(text)?.[1];
+    const id = word(text, 'requestId');
     if (id === undefined || !text.includes('"msg":"request"')) continue;
+    const [model, askedModel] = [word(text, 'model'), word(text, 'askedModel')];
     const [inputTokens, outputTokens] = [number(text, 'inputTokens'), number(text, 'outputTokens')];
     requests.set(id, {
       attempts: number(text, 'attempts') ?? 0,
+      ...(model !== undefined && { model }),
+      ...(askedModel !== undefined && { askedModel }),
       ...(inputTokens !== undefined && { inputTokens }),
       ...(outputTokens !== undefined && { outputTokens }),
     });

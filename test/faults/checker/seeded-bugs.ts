@@ -27,7 +27,7 @@ export function createSoundLog(): RunLog {
     upstreamRuns: observations
       .filter(({ plan }) => plan.model === 'up')
       .map(({ plan }) => ({ index: plan.index, startedAt: 1_100, closedAt: 2_000, wasAborted: false })),
-    lines: observations.map(({ requestId }) => ({ process: 'ingress 0', text: logLine(requestId, 1) })),
+    lines: observations.map((observation) => ({ process: 'ingress 0', text: logLine(observation, 1) })),
     counters: {},
     leftovers: { gauges: { 'ingress 0 sluice_requests_in_flight': 0 }, redis: {}, keysWithoutExpiry: [] },
     budgets: [0, 1, 2].map((index) => ({
@@ -44,7 +44,7 @@ export function createSoundLog(): RunLog {
   };
 }
 
-/** The twelve bugs that the checker must catch, in the order of the design, and three against other invariants. */
+/** The twelve bugs that the checker must catch, in the order of the design, and five against other invariants. */
 export const seededBugs: readonly SeededBug[] = [
   {
     name: 'no fence: an older attempt goes on beside the new one',
@@ -99,7 +99,7 @@ export const seededBugs: readonly SeededBug[] = [
     name: 'poison is tried again for ever',
     caughtAs: 'too-many-runs',
     doctor: (log) => {
-      log.lines.push({ process: 'ingress 0', text: logLine(log.observations[4]?.requestId, 9) });
+      log.lines.push({ process: 'ingress 0', text: logLine(log.observations[4], 9) });
     },
   },
   {
@@ -134,6 +134,23 @@ export const seededBugs: readonly SeededBug[] = [
     },
   },
   {
+    name: 'no model stands in for one that failed before its client had anything',
+    caughtAs: 'error-unexplained',
+    doctor: (log) => {
+      log.faults = [];
+      change(log, 7, ({ plan }) => {
+        const body = '{"error":{"message":"the mock was told to"}}';
+        const { standIn: _none, ...observation } = observe(plan, body);
+        return { ...observation, status: 502, answer: readAnswer(plan.format, plan.isStream, 502, body) };
+      });
+    },
+  },
+  {
+    name: 'the log names another model than the header',
+    caughtAs: 'wrong-model',
+    doctor: (log) => change(log, 7, (observation) => ({ ...observation, standIn: 'up' })),
+  },
+  {
     name: 'a prompt is logged',
     caughtAs: 'canary',
     doctor: (log) => {
@@ -160,13 +177,14 @@ function planOf(index: number): RequestPlan {
     index,
     format: 'openai',
     isStream: true,
-    model: index % 4 === 0 && index > 0 ? 'up' : 'sim',
+    model: index === 7 ? 'either' : index % 4 === 0 && index > 0 ? 'up' : 'sim',
     tokens,
     ttftMs: 0,
     gapMs: 5,
     tenant: tenantName(index % 3),
     ingress: 0,
     client: { kind: 'reads-all' },
+    ...(index === 7 && { upstream: { kind: 'status', status: 500 } }),
   };
 }
 
@@ -187,6 +205,7 @@ function observe(plan: RequestPlan, body?: string, endedAt = 2_000): Observation
     body: text,
     answer: readAnswer(plan.format, plan.isStream, 200, text),
     end: 'clean',
+    ...(plan.model === 'either' && { standIn: 'sim' }),
   };
 }
 
@@ -220,6 +239,9 @@ function fault(kind: string, target: string): FaultRecord {
   return { kind, target, startedAt: 1_200, endedAt: 1_900 };
 }
 
-function logLine(requestId: string | undefined, attempts: number): string {
-  return JSON.stringify({ level: 'info', requestId, attempts, msg: 'request' });
+function logLine(observation: Observation | undefined, attempts: number): string {
+  const { requestId, standIn: model, plan } = observation ?? {};
+  const usage = { inputTokens, outputTokens: tokens };
+  const standIn = model === undefined ? {} : { model, askedModel: plan?.model, ...usage };
+  return JSON.stringify({ level: 'info', requestId, ...standIn, attempts, msg: 'request' });
 }

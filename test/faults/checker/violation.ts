@@ -1,7 +1,7 @@
 /** The invariants of a run; each violation belongs to one of them. */
 const invariants = {
   1: 'every request has exactly one outcome, in time',
-  2: 'every text is a prefix of the reference, and a complete one is all of it',
+  2: 'every text is a prefix of the reference, and a complete one is all of it, by the model that is named',
   3: 'every stream is legal in its format and replays through its SDK',
   4: 'after the load nothing is left',
   5: 'what is charged is what was delivered, once',
@@ -26,6 +26,7 @@ export type ViolationKind =
   | 'second-terminal'
   | 'event-after-end'
   | 'usage-wrong'
+  | 'wrong-model'
   | 'malformed'
   | 'sdk-disagrees'
   | 'leaked'

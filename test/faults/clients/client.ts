@@ -20,13 +20,14 @@ export async function observeRequest(plan: RequestPlan, options: ClientOptions):
   const exchange = new ClientExchange(plan, options);
   const end = await exchange.run();
   const body = Buffer.concat(exchange.pieces).toString('utf8');
-  const { status, requestId, arrivedAt } = exchange;
+  const { status, requestId, standIn, arrivedAt } = exchange;
   return {
     plan,
     startedAt,
     endedAt: Date.now(),
     ...(status !== undefined && { status }),
     ...(requestId !== undefined && { requestId }),
+    ...(standIn !== undefined && { standIn }),
     arrivedAt,
     body,
     answer: readAnswer(
@@ -42,6 +43,7 @@ export async function observeRequest(plan: RequestPlan, options: ClientOptions):
 class ClientExchange {
   status: number | undefined;
   requestId: string | undefined;
+  standIn: string | undefined;
   readonly pieces: Buffer[] = [];
   readonly arrivedAt: number[] = [];
   private received = 0;
@@ -100,8 +102,9 @@ class ClientExchange {
 
   private read(http: ClientRequest, response: IncomingMessage): void {
     this.status = response.statusCode;
-    const id = response.headers['x-request-id'];
+    const { 'x-request-id': id, 'x-sluice-model': standIn } = response.headers;
     if (typeof id === 'string') this.requestId = id;
+    if (typeof standIn === 'string') this.standIn = standIn;
     response.on('end', () => this.end(response.complete ? 'clean' : 'cut'));
     response.on('error', () => this.end('cut'));
     response.on('close', () => this.end(response.complete ? 'clean' : 'cut'));

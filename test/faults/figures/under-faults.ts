@@ -11,7 +11,7 @@ import type { Figure } from '../figure.ts';
 import { Installation } from '../installation/installation.ts';
 import { allFaults, type FaultKind, survivableFaults, workerFaults } from '../nemesis/fault-kinds.ts';
 import type { RunLog } from '../observation.ts';
-import { planWorkload } from '../plan.ts';
+import { planWorkload, type WorkloadOptions } from '../plan.ts';
 import { type HeapLoad, runUnderFaults } from '../run.ts';
 
 export interface FaultRunOptions {
@@ -96,12 +96,15 @@ async function runOnce(
     tenants: 50,
     ingresses: shape.ingresses,
     ...(isOnlyWorkers && { upstreamShare: 0, hasMisbehaviour: false }),
+    ...shareOf(checkouts),
   });
   const log = await runUnderFaults(installation, {
     ...{ plans, concurrency, kinds, seed, faults, lanes: shape.lanes },
     // The load lasts as long as the faults do.
     repeatUntilFaultsAreOver: true,
-    ...(!isOnlyWorkers && { heapLoad: planHeapLoad({ requests: Math.ceil(requests / 10), seed }) }),
+    ...(!isOnlyWorkers && {
+      heapLoad: planHeapLoad({ requests: Math.ceil(requests / 10), seed, checkouts }),
+    }),
   });
   if (logTo !== '') await writeFile(logTo, JSON.stringify(log));
   const violations = [...check(log), ...(await replayThroughSdks(log.observations))];
@@ -111,13 +114,22 @@ async function runOnce(
 }
 
 /** The load around which heaps are compared, and a warm-up of the same size before it. */
-export function planHeapLoad({ requests, seed }: { requests: number; seed: number }): HeapLoad {
-  const shape = { requests, seed, tenants: 50, ingresses: 2 };
+export function planHeapLoad({
+  requests,
+  seed,
+  checkouts = [],
+}: Pick<FaultRunOptions, 'requests' | 'seed'> & { checkouts?: readonly string[] }): HeapLoad {
+  const shape = { requests, seed, tenants: 50, ingresses: 2, ...shareOf(checkouts) };
   return {
     warmUp: planWorkload({ ...shape, firstIndex: heapLoadIndex }),
     plans: planWorkload({ ...shape, firstIndex: heapLoadIndex + requests }),
     kinds: survivableFaults,
   };
+}
+
+/** An installation of several versions has no model for which another one stands in. */
+function shareOf(checkouts: readonly string[]): Pick<WorkloadOptions, 'eitherShare'> {
+  return checkouts.length > 0 ? { eitherShare: 0 } : {};
 }
 
 /** The share of complete answers among requests that found a server and whose client waited. */

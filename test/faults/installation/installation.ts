@@ -128,7 +128,7 @@ export class Installation {
   private async open(options: InstallationOptions): Promise<void> {
     const { ingresses = 2, workers = 2, processes = 1, tenants = 50, checkouts = [] } = options;
     const settings = join(this.folder, 'sluice.json');
-    await writeFile(settings, JSON.stringify(this.settings(options.slots ?? 128)));
+    await writeFile(settings, JSON.stringify(this.settings(options)));
     const environment = {
       SLUICE_KEY_SECRET: keySecret,
       SLUICE_CONFIG: settings,
@@ -168,7 +168,7 @@ export class Installation {
     }
   }
 
-  private settings(slots: number): object {
+  private settings({ slots = 128, checkouts = [] }: InstallationOptions): object {
     const baseUrl = `http://127.0.0.1:${this.upstreamProxy.port}/v1`;
     const requestTimeoutMs = this.deadlineMs;
     return {
@@ -185,7 +185,14 @@ export class Installation {
           },
         },
       },
-      models: { sim: { pool: 'sim', requestTimeoutMs }, up: { pool: 'up', requestTimeoutMs } },
+      models: {
+        sim: { pool: 'sim', requestTimeoutMs },
+        up: { pool: 'up', requestTimeoutMs },
+        // Older versions may refuse settings that they don't know.
+        ...(checkouts.length === 0 && {
+          either: { pool: 'up', backendModel: 'up', requestTimeoutMs, fallbacks: ['sim'] },
+        }),
+      },
     };
   }
 }
