@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { startOwnRedis, type TestRedis, until } from '@sluice/testing';
+import { Cluster } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openRedis, type RedisClient } from './connection.ts';
 
@@ -14,6 +15,8 @@ let client: RedisClient;
 /** Bytes that Redis may get yet. */
 let allowed = Number.POSITIVE_INFINITY;
 let resume = (): void => undefined;
+/** Keeps what Redis says until the function that it returns is called. */
+let holdReplies = (): (() => void) => () => undefined;
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -42,9 +45,19 @@ function lead(near: Socket, far: Socket): void {
     if (allowed <= 0) near.pause();
   });
   resume = () => near.resume();
+  holdReplies = () => {
+    far.unpipe(near);
+    return () => far.pipe(near);
+  };
   near.on('close', () => far.destroy());
   for (const end of [near, far]) end.on('error', () => near.destroy());
 }
+
+/** Whether the kernel has taken so many bytes, and waits for no more. */
+const isWithKernel = (bytes: number): boolean => {
+  if (client instanceof Cluster) throw new TypeError('one server is one connection');
+  return client.stream.bytesWritten > bytes && client.stream.writableLength === 0;
+};
 
 const look = async (times: number): Promise<void> => {
   for (let at = 0; at < times; at += 1) {
@@ -79,6 +92,26 @@ describe('a command that Redis takes slowly', () => {
     allowed = 0;
     const answer = client.set('long', 'x'.repeat(portion / 8));
     answer.catch(() => undefined);
+    await until(() => isWithKernel(portion / 8));
+    await look(20);
+    expect(client.status).toBe('ready');
+    allowed = Number.POSITIVE_INFINITY;
+    resume();
+    expect(await answer).toBe('OK');
+  });
+
+  it('is waited for as long if meanwhile an earlier one is answered', async () => {
+    const release = holdReplies();
+    allowed = portion;
+    const earlier = client.call('no-such-command').catch((error: Error) => error.message);
+    await until(() => allowed < portion);
+    allowed = 0;
+    const answer = client.set('long', 'x'.repeat(portion / 8));
+    answer.catch(() => undefined);
+    await until(() => isWithKernel(portion / 8));
+    await look(2);
+    release();
+    expect(await earlier).toContain('unknown command');
     await look(20);
     expect(client.status).toBe('ready');
     allowed = Number.POSITIVE_INFINITY;

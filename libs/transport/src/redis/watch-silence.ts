@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { SluiceError } from '@sluice/canonical';
 import type { Redis } from 'ioredis';
+import { AnsweredBytes } from './answered-bytes.ts';
 
 /** How often a connection is checked. */
 const lookIntervalMs = 100;
@@ -22,17 +23,15 @@ export function watchSilence(node: Redis, limitMs: number, failsFast: boolean): 
   const usualLooks = Math.ceil(limitMs / lookIntervalMs);
   let silentLooks = 0;
   let isHeard = false;
-  let written = 0;
   let kernel = kernelOf(undefined);
-  /** Bytes that Redis has certainly answered: those that had been written by the look before it was last heard. */
-  let answered = 0;
+  const answered = new AnsweredBytes();
   /** Bytes that Redis must get before it can answer the command that waits longest; absent while none waits. */
   let owed: number | undefined;
   const heard = (): void => {
     isHeard = true;
   };
   node.on('connect', () => {
-    written = 0;
+    answered.reset();
     heard();
     node.stream.on('data', heard);
   });
@@ -40,11 +39,11 @@ export function watchSilence(node: Redis, limitMs: number, failsFast: boolean): 
     if (isHeard) {
       isHeard = false;
       silentLooks = 0;
-      answered = written;
       owed = undefined;
     }
-    written = node.stream?.bytesWritten ?? 0;
-    owed = node.commandQueue.length === 0 ? undefined : (owed ?? written - answered);
+    const written = node.stream?.bytesWritten ?? 0;
+    answered.look(node.commandQueue, written);
+    owed = node.commandQueue.length === 0 ? undefined : (owed ?? written - answered.count);
     const before = kernel;
     kernel = kernelOf(node.stream);
     // What goes into a kernel that has room shows nothing.
