@@ -36,6 +36,8 @@ beforeAll(async () => {
         large: { pool: 'remote' },
         alone: { pool: 'local' },
         orphan: { pool: 'gone', fallbacks: ['large'] },
+        lost: { pool: 'gone' },
+        stranded: { pool: 'local', fallbacks: ['lost'] },
       },
     },
   });
@@ -196,25 +198,27 @@ it.each([false, true])('if no model answers, the client hears of its own (stream
 
 it('a limit of the caller is not got around, and a failed model gives its place back at once', async () => {
   await gateway.cli('tenants', 'create', 'narrow');
-  await gateway.cli('limits', 'set', '--tenant', 'narrow', 'concurrency=1', 'request-rate=3/1h');
+  await gateway.cli('limits', 'set', '--tenant', 'narrow', 'concurrency=1', 'request-rate=2/1h');
   const key = /sk-\S+/.exec(await gateway.cli('keys', 'mint', '--tenant', 'narrow'))?.[0] ?? '';
   local.answerWith(fails(500));
-  // Each model that is begun counts as a request.
+  // A request counts once, whatever models were begun, and also if the first one refused it.
   expect(await ask({ key })).toMatchObject({ status: 200, served: 'large' });
+  expect(await ask({ key, model: 'orphan' })).toMatchObject({ status: 200, served: 'large' });
   const turns = await gateway.metric('sluice_fallbacks_total');
   expect(await ask({ key })).toMatchObject({ status: 429, served: null });
   expect(await gateway.metric('sluice_fallbacks_total')).toBe(turns);
 });
 
 it('a request that no other model may answer is told and logged as the first one ended', async () => {
-  await gateway.cli('tenants', 'create', 'once');
-  await gateway.cli('limits', 'set', '--tenant', 'once', 'request-rate=1/1h');
-  const key = /sk-\S+/.exec(await gateway.cli('keys', 'mint', '--tenant', 'once'))?.[0] ?? '';
   local.answerWith(fails(500));
-  const { status, served, text, requestId } = await ask({ key });
+  const { status, served, text, requestId } = await ask({ model: 'stranded' });
   expect({ status, served }).toEqual({ status: 502, served: null });
   expect(text).toContain('as the server says: 500');
-  expect(await lineOf(requestId)).toMatchObject({ model: 'small', outcome: 'upstream-failed', attempts: 1 });
+  expect(await lineOf(requestId)).toMatchObject({
+    model: 'stranded',
+    outcome: 'upstream-failed',
+    attempts: 1,
+  });
 });
 
 it('a client that leaves during the turn leaves nothing behind', async () => {

@@ -17,6 +17,8 @@ export interface Claim {
   estimatedInputTokens: number;
   /** The most tokens that each generation may write; absent means not known. */
   maxOutputTokens?: number;
+  /** Whether an admitted claim of another id has counted as this request already. Absent means no. */
+  isCounted?: boolean;
   /** The policies of the caller. */
   limits: ScopedLimits;
   poolPolicy: PoolPolicy;

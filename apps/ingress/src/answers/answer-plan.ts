@@ -13,6 +13,8 @@ export interface AnswerPlan {
   caller: Caller;
   model: Model;
   pool: Pool;
+  /** Whether another model's answer to this request was admitted before. Absent means no. */
+  isCounted?: boolean;
   /** Steady epoch milliseconds. */
   deadlineAt: number;
   /** Absent if none is known. */

@@ -77,6 +77,11 @@ export class Answer implements RunningAnswer {
     return this.services.promptPassage.run(bytes, this.waiting.signal, () => this.dispatchAll());
   }
 
+  /** Whether admission has said yes. */
+  get isAdmitted(): boolean {
+    return !this.early;
+  }
+
   cancel(): void {
     if (this.isSettled) return;
     this.waiting?.abort();
@@ -111,6 +116,7 @@ export class Answer implements RunningAnswer {
     };
     const maxOutputTokens = outputLimit(request, model, estimatedInputTokens);
     if (maxOutputTokens !== undefined) claim.maxOutputTokens = maxOutputTokens;
+    if (plan.isCounted) claim.isCounted = true;
     if (pool.maxWaiting !== undefined) claim.poolPolicy.maxWaiting = pool.maxWaiting;
     const entries = (): QueueEntry[] => (this.isLarge ? [] : jobs.map(queueEntry));
     const isRunning = () => this.slotTime.hasBegun;

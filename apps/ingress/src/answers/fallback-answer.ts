@@ -38,7 +38,7 @@ export function createAnswer(
 
 /**
  * Turns to the next model as long as the client has got nothing of an answer. Each model's answer is admitted and
- * settled for itself. If none answers, the client hears why the model that it asked for does not.
+ * settled for itself, though a request counts once. If none answers, the client hears why the model that it asked for does not.
  */
 class FallbackAnswer implements RunningAnswer, AnswerSink {
   private readonly asked: AnswerPlan;
@@ -46,13 +46,16 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private readonly services: Services;
   private readonly sink: AnswerSink;
   private plan: AnswerPlan;
-  private answer: Answer;
+  /** The answer of this plan's model once it has begun, and until then of the one before. */
+  private answer: Answer | undefined;
   /** How many of the fallbacks have been turned to. */
   private turns = 0;
   /** Why the model that was asked for does not answer; absent while it may. */
   private reason: SluiceError | undefined;
   /** Choices of which the client has the start. */
   private readonly started = new Set<number>();
+  /** Whether one of the answers was admitted, and so has counted as the request. */
+  private isCounted = false;
   /** Whether the client has more than a start. */
   private isSeen = false;
   private isOver = false;
@@ -64,10 +67,12 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     this.exchange = exchange;
     this.services = services;
     this.sink = sink;
-    this.answer = new Answer(plan, exchange, services, this);
   }
 
   async begin(): Promise<void> {
+    if (this.answer?.isAdmitted) this.isCounted = true;
+    const { isCounted, exchange, services } = this;
+    this.answer = new Answer({ ...this.plan, isCounted }, exchange, services, this);
     try {
       const beginning = this.answer.begin();
       this.passPause();
@@ -83,17 +88,17 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
 
   cancel(): void {
     this.isOver = true;
-    this.answer.cancel();
+    this.answer?.cancel();
   }
 
   pause(): void {
     this.isPaused = true;
-    this.answer.pause();
+    this.answer?.pause();
   }
 
   resume(): void {
     this.isPaused = false;
-    this.answer.resume();
+    this.answer?.resume();
   }
 
   onEvents(choice: number, events: GenerationEvent[]): void {
@@ -136,7 +141,6 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     exchange.span?.addEvent(`fallback to ${model.id}: ${error.kind}`, services.monotonic());
     const deadlineAt = Math.min(asked.deadlineAt, deadlineOf(model, services));
     this.plan = { ...asked, id: `${asked.id}m${this.turns}`, model, pool, deadlineAt };
-    this.answer = new Answer(this.plan, exchange, services, this);
     return undefined;
   }
 
@@ -162,7 +166,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   }
 
   private passPause(): void {
-    if (this.isPaused) this.answer.pause();
+    if (this.isPaused) this.answer?.pause();
   }
 }
 
