@@ -1,4 +1,5 @@
 import { type ChatScript, type ChatServer, startChatServer, until } from '@sluice/testing';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 
@@ -16,6 +17,7 @@ const fails =
 let local: ChatServer;
 let remote: ChatServer;
 let gateway: Gateway;
+let redis: Redis;
 beforeAll(async () => {
   [local, remote] = await Promise.all([startChatServer(), startChatServer()]);
   const pool = ({ baseUrl }: ChatServer, slots: number) => ({
@@ -41,6 +43,7 @@ beforeAll(async () => {
       },
     },
   });
+  redis = new Redis(gateway.redisUrl);
   await until(async () => (await gateway.metric('sluice_pool_slots', { pool: 'remote' })) > 0);
   await until(async () => (await gateway.metric('sluice_pool_slots', { pool: 'local' })) > 0);
 });
@@ -48,10 +51,12 @@ beforeEach(() => {
   remote.answerWith(answers('from afar'));
 });
 afterEach(async () => {
-  // What one test reserved would refuse the next one.
-  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
+  // What one test reserved would refuse the next one. The gauge of requests in flight does not tell: a failure can be
+  // faster than the reply of admission, from which on a request counts.
+  await until(async () => (await redis.zcard('sluice:{p:local}:open')) === 0);
 });
 afterAll(async () => {
+  redis?.disconnect();
   await gateway?.stop();
   await local?.stop();
   await remote?.stop();
