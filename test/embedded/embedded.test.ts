@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { endOfTurn, findLlamaPackage, writeTinyModel } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { endOfTurn, findLlamaPackage, until, writeTinyModel } from '@sluice/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { streamThroughSdk } from '../faults/clients/sdk-stream.ts';
 import { formats } from '../support/call.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -20,7 +20,6 @@ beforeAll(async () => {
     ...{ gpu: 'none', threads: 1, sampling: { temperature: 0 } },
   };
   gateway = await startGateway({
-    // Two, so that one is there while the killed one starts again, however long that takes.
     workers: 2,
     settings: { pools: { embedded: { backend } }, models: { sim: { pool: 'embedded' } } },
     environment: { NODE_OPTIONS: `--import=${redirect('node-llama-cpp', await findLlamaPackage())}` },
@@ -29,6 +28,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   rmSync(folder, { recursive: true });
+});
+beforeEach(async () => {
+  // The one that was killed before may take long to start again, and one must be there when the other is killed.
+  const slots = () => gateway.metric('sluice_pool_slots');
+  await until(async () => (await slots()) === 2 * 2, { timeoutMs: 50_000, what: 'both workers to serve' });
 });
 
 /** A module hook that resolves this name to another module, in place of a package that users would install. */
@@ -53,7 +57,7 @@ describe('a model in the worker, asked through the official SDK, while its worke
       }),
     );
     await began;
-    process.kill((await gateway.busiestWorker()).pid, 'SIGKILL');
+    process.kill((await gateway.workerAtWork()).pid, 'SIGKILL');
     for (const answer of await Promise.all(streams)) {
       expect(answer).toEqual({ text: words.join(''), outputTokens: words.length, finishes: 1 });
     }

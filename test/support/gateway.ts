@@ -41,8 +41,17 @@ export interface Gateway {
   /** The value of a metric summed over its series and over all ingresses. */
   metric(name: string, labels?: Record<string, string>): Promise<number>;
   /** The worker process that runs the most generations now. Nobody can choose which worker gets a job. */
-  busiestWorker(): Promise<{ supervisor: TestProcess; pid: number; generations: number }>;
+  busiestWorker(): Promise<BusyWorker>;
+  /** The same, as soon as it runs any. A new worker may have a job before it says where its metrics are. */
+  workerAtWork(): Promise<BusyWorker>;
   stop(): Promise<void>;
+}
+
+/** A worker process, and how many generations it runs. */
+export interface BusyWorker {
+  supervisor: TestProcess;
+  pid: number;
+  generations: number;
 }
 
 const run = promisify(execFile);
@@ -115,6 +124,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
           labels,
         ),
       busiestWorker: () => findBusiest(workers),
+      workerAtWork: () =>
+        until(async () => {
+          const busiest = await findBusiest(workers);
+          return busiest.generations > 0 ? busiest : undefined;
+        }),
       stop,
     };
     await until(async () => (await gateway.metric('sluice_pool_slots')) > 0);
@@ -139,7 +153,7 @@ async function mintKey(environment: Readonly<Record<string, string>>): Promise<s
   }
 }
 
-async function findBusiest(supervisors: readonly TestProcess[]): ReturnType<Gateway['busiestWorker']> {
+async function findBusiest(supervisors: readonly TestProcess[]): Promise<BusyWorker> {
   const all = await Promise.all(
     supervisors.flatMap((supervisor) =>
       servingIn(supervisor.lines).map(async ({ pid, opsPort }) => ({

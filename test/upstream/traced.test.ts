@@ -13,6 +13,8 @@ let traceId = '';
 beforeAll(async () => {
   [collector, server] = await Promise.all([startCollector(), startChatServer()]);
   gateway = await startGateway({
+    // Two, so that one is there while the killed one starts again, however long that takes.
+    workers: 2,
     settings: {
       pools: { chat: { backend: { engine: 'upstream', baseUrl: server.baseUrl } } },
       models: { chat: { pool: 'chat', backendModel: 'theirs' } },
@@ -117,7 +119,7 @@ it('the trace of a request whose worker died tells why there was another attempt
   });
   const answer = ask();
   await server.arrival(heldCall);
-  process.kill((await gateway.busiestWorker()).pid, 'SIGKILL');
+  process.kill((await gateway.workerAtWork()).pid, 'SIGKILL');
   await answer;
   const spans = await spansOf(3);
   expect(named(spans, 'chat chat')).toMatchObject({
@@ -166,7 +168,7 @@ it('requests go on while the collector takes nothing, and the logs say so once',
 
 it('what a process has recorded arrives before it ends', async () => {
   await ask();
-  await Promise.all([gateway.ingresses[0]?.stop(), gateway.workers[0]?.stop()]);
+  await Promise.all([...gateway.ingresses, ...gateway.workers].map((each) => each.stop()));
   expect(collector.spans.filter((span) => span.traceId === traceId)).toHaveLength(3);
 });
 
