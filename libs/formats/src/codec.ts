@@ -144,6 +144,11 @@ export interface ClientCodec {
   judgeReference(media: MediaReference): ReferenceHandling;
   /** A single body as the events that a stream would have brought. */
   decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[];
+  /**
+   * Splits the body of an answer that begins with this character, blanks apart, into the messages of a stream. Absent:
+   * it begins a single body. '' asks for the parser of a stream, whatever it begins with.
+   */
+  createStreamParser(first: string): StreamParser | undefined;
   createStreamDecoder(context: GenerationContext): StreamDecoder;
   /** `headers` in lower case. The status gives the kind of an error whose body is not in the format's shape. */
   decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo;
@@ -202,11 +207,19 @@ export interface GenerationContext {
   isSingleCall?: boolean;
 }
 
-/** One message of a server-sent event stream. */
-export interface SseMessage {
-  /** Absent if the message had no `event:` line. */
+/** One message of a stream: a server-sent event, or what takes its place in a dialect that frames its streams otherwise. */
+export interface StreamMessage {
+  /** Absent if the message has no name of its own. */
   event?: string;
   data: string;
+}
+
+/** One per upstream answer. Takes pieces of any size, even split inside of a character. */
+export interface StreamParser {
+  /** The messages that this piece completes. Throws `upstream-failed` for one that is too large. */
+  push(chunk: Uint8Array | string): StreamMessage[];
+  /** What came of an unfinished last message. */
+  end(): StreamMessage[];
 }
 
 /**
@@ -214,7 +227,7 @@ export interface SseMessage {
  * event.
  */
 export interface StreamDecoder {
-  push(message: SseMessage): GenerationEvent[];
+  push(message: StreamMessage): GenerationEvent[];
   end(): GenerationEvent[];
 }
 

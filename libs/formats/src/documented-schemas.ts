@@ -7,7 +7,7 @@ export interface DocumentedSchemas {
   documentedRequest: z.ZodObject;
   /** The single body. */
   documentedResponse: z.ZodType;
-  /** What a `data:` line of a stream holds. */
+  /** What a message of a stream holds. */
   documentedEvent: z.ZodType;
   /** The body of a failure. */
   documentedError: z.ZodType;

@@ -1,16 +1,15 @@
 import { type GenerationEvent, SluiceError } from '@sluice/canonical';
 import type {
   ClientCall,
+  ClientCodec,
   DecodedRequest,
   Format,
   GenerationContext,
-  StreamDecoder,
   UpstreamTarget,
   WireRequest,
 } from './codec.ts';
 import { type GoldenCase, goldenCases } from './golden-case.ts';
 import { formats } from './registry.ts';
-import { SseParser } from './sse.ts';
 
 /** The format of this name. Throws `internal` if there is none, since the cases are our own files. */
 export function formatNamed(name: string): Format {
@@ -73,10 +72,13 @@ export function encodeStream(
 
 /** All events of a stream that arrives in these pieces. */
 export function decodeStream(
-  decoder: StreamDecoder,
+  codec: ClientCodec,
+  context: GenerationContext,
   pieces: Iterable<Uint8Array | string>,
 ): GenerationEvent[] {
-  const parser = new SseParser();
+  const parser = codec.createStreamParser('');
+  if (!parser) throw new SluiceError('internal', `${codec.format} has no streams`);
+  const decoder = codec.createStreamDecoder(context);
   const messages = [...pieces].flatMap((piece) => parser.push(piece));
   return [...[...messages, ...parser.end()].flatMap((message) => decoder.push(message)), ...decoder.end()];
 }

@@ -131,12 +131,12 @@ function checkUpstream(golden: GoldenCase, { client }: Format, file: string, tex
   const single = file.endsWith('.json');
   const events = single
     ? client.decodeResponse(JSON.parse(text), context)
-    : decodeStream(client.createStreamDecoder(context), [text]);
+    : decodeStream(client, context, [text]);
   expect(findGrammarError(events)).toBeUndefined();
   const lines = writeEvents(events);
   expect(lines).toBe(golden.expected('events.jsonl', lines));
   same(events, events);
-  if (!single) same(decodeStream(client.createStreamDecoder(context), bytesOf(text)), events);
+  if (!single) same(decodeStream(client, context, bytesOf(text)), events);
 }
 
 function checkAnswer(golden: GoldenCase, format: Format): void {
@@ -153,7 +153,7 @@ function checkAnswer(golden: GoldenCase, format: Format): void {
   test('the stream is decoded to the same answer, cut anywhere', () => {
     const stream = encodeStream(format, call, golden.events);
     for (const pieces of [[stream], bytesOf(stream)]) {
-      const events = decodeStream(format.client.createStreamDecoder(contextOf(first)), pieces);
+      const events = decodeStream(format.client, contextOf(first), pieces);
       expect(findGrammarError(events)).toBeUndefined();
       if (golden.facts.lossy === undefined && golden.events.length === 1)
         same(outcome(events), outcome(first));
@@ -189,7 +189,7 @@ function checkForeign(golden: GoldenCase, name: string, format: Format): void {
     const call = { ...textCall(name), choices: 1 };
     const stream = encodeStream(format, call, [events]);
     const context = contextOf(events);
-    const streamed = decodeStream(format.client.createStreamDecoder(context), [stream]);
+    const streamed = decodeStream(format.client, context, [stream]);
     expect(findGrammarError(streamed)).toBeUndefined();
     const wanted = outcome(events);
     if ('kind' in wanted) expect(outcome(streamed)).toHaveProperty('kind');

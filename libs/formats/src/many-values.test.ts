@@ -217,7 +217,7 @@ describe.each(formats.map((format) => [format.client.format, format] as const))(
         { type: 'finish', reason: 'tool-calls', usage: {} },
       ];
       const text = encodeStream(format, textCall(name), [answer]);
-      const events = decodeStream(format.client.createStreamDecoder(context), [text]);
+      const events = decodeStream(format.client, context, [text]);
       expect(events.filter(({ type }) => type === 'tool-call-end')).toHaveLength(many / 2);
     });
   },

@@ -1,10 +1,10 @@
 import { SluiceError } from '@sluice/canonical';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SseMessage } from './codec.ts';
+import type { StreamMessage } from './codec.ts';
 import { SseParser, sseComment, sseData, sseEvent } from './sse.ts';
 
-function parse(...pieces: (string | Uint8Array)[]): SseMessage[] {
+function parse(...pieces: (string | Uint8Array)[]): StreamMessage[] {
   const parser = new SseParser();
   return [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()];
 }
@@ -16,9 +16,9 @@ function cut(bytes: Uint8Array, places: number[]): Uint8Array[] {
 }
 
 /** Reads a whole stream, line by line, as the standard does it, with our field `error` and a last blank line added. */
-function readSlowly(bytes: Uint8Array): SseMessage[] {
-  const messages: SseMessage[] = [];
-  let message: Partial<SseMessage> = {};
+function readSlowly(bytes: Uint8Array): StreamMessage[] {
+  const messages: StreamMessage[] = [];
+  let message: Partial<StreamMessage> = {};
   const lines = new TextDecoder().decode(bytes).split(/\r\n|\r|\n/);
   for (const line of [...lines, '']) {
     const [, name, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { type Json, SluiceError } from '@sluice/canonical';
-import type { SseMessage } from './codec.ts';
+import type { StreamMessage, StreamParser } from './codec.ts';
 
 /** How much the parser accepts. */
 export interface SseParserOptions {
@@ -21,7 +21,7 @@ const lineBytes = 64;
  * code point. A field `error` is read as a message of that name. Comments and fields other than `event` and `data` are
  * ignored.
  */
-export class SseParser {
+export class SseParser implements StreamParser {
   /** Decodes like `TextDecoder` in half the time: 0.1 µs less for every piece. */
   private readonly decoder = new StringDecoder('utf8');
   private readonly maxMessageBytes: number;
@@ -39,21 +39,21 @@ export class SseParser {
   }
 
   /** The messages that this piece completes. Throws `upstream-failed` for a message beyond the limit. */
-  push(chunk: Uint8Array | string): SseMessage[] {
+  push(chunk: Uint8Array | string): StreamMessage[] {
     return this.read(typeof chunk === 'string' ? chunk : this.decoder.write(chunk));
   }
 
   /** The content of an unfinished last message: many servers close without the blank line that should end it. */
-  end(): SseMessage[] {
+  end(): StreamMessage[] {
     return this.read(`${this.decoder.end()}\n\n`);
   }
 
-  private read(text: string): SseMessage[] {
+  private read(text: string): StreamMessage[] {
     if (this.isWholeMessage(text)) {
       this.atStart = false;
       return [{ data: text.slice(dataField.length, -2) }];
     }
-    const messages: SseMessage[] = [];
+    const messages: StreamMessage[] = [];
     let position = this.skipPrefix(text);
     let lineFeed = text.indexOf('\n', position);
     let carriageReturn = text.indexOf('\r', position);
@@ -102,7 +102,7 @@ export class SseParser {
     return skip ? 1 : 0;
   }
 
-  private readLine(line: string, messages: SseMessage[]): void {
+  private readLine(line: string, messages: StreamMessage[]): void {
     if (line === '') {
       const { event, data } = this;
       this.event = undefined;
@@ -136,6 +136,14 @@ export class SseParser {
       );
     }
   }
+}
+
+/** The first character of a JSON body, which no stream of events begins with. */
+const bracket = /[{[]/;
+
+/** `createStreamParser` of the dialects whose streams are server-sent events. */
+export function createSseParser(first: string): StreamParser | undefined {
+  return bracket.test(first) ? undefined : new SseParser();
 }
 
 /** A message without a name. JSON text has no line ends, so it is always a single `data:` line. */

@@ -25,7 +25,7 @@ function hear(dialect: string, ...events: GenerationEvent[]): GenerationEvent[] 
   const shown = { includeThoughts: true, hidesThinking: false };
   const call = { ...textCall(dialect), choices: 1, wire: { ...textCall(dialect).wire, ...shown } };
   const stream = encodeStream(format, call, [[start, ...events]]);
-  const heard = decodeStream(format.client.createStreamDecoder(context), [stream]);
+  const heard = decodeStream(format.client, context, [stream]);
   expect(findGrammarError(heard)).toBeUndefined();
   return heard;
 }

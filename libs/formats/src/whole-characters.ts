@@ -1,5 +1,5 @@
 import { type ContentDelta, type GenerationEvent, isDelta } from '@sluice/canonical';
-import type { ClientCodec, SseMessage, StreamDecoder } from './codec.ts';
+import type { ClientCodec, StreamDecoder, StreamMessage } from './codec.ts';
 
 const unknownCharacter = '\ufffd';
 
@@ -23,7 +23,7 @@ class WholeCharacterDecoder implements StreamDecoder {
     this.decoder = decoder;
   }
 
-  push(message: SseMessage): GenerationEvent[] {
+  push(message: StreamMessage): GenerationEvent[] {
     return this.joiner.join(this.decoder.push(message));
   }
 

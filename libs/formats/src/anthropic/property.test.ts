@@ -10,7 +10,7 @@ import {
 } from '@sluice/canonical';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ClientCall, SseMessage } from '../codec.ts';
+import type { ClientCall, StreamMessage } from '../codec.ts';
 import { SseParser } from '../sse.ts';
 import { anthropic } from './index.ts';
 
@@ -290,7 +290,7 @@ describe('a server that says anything', () => {
     fc.record({ type: fc.constant('tool_use'), id: fc.string(), name: fc.string() }),
   );
   const message = fc.oneof(
-    fc.string().map((data): SseMessage => ({ data })),
+    fc.string().map((data): StreamMessage => ({ data })),
     fc
       .record({
         type: types,
@@ -300,7 +300,7 @@ describe('a server that says anything', () => {
         delta: field,
         usage: field,
       })
-      .map((value): SseMessage => ({ data: JSON.stringify(value) })),
+      .map((value): StreamMessage => ({ data: JSON.stringify(value) })),
   );
 
   test('in a stream is read as a legal generation', () => {

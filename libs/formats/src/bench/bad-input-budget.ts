@@ -32,7 +32,7 @@ function decode(input: BadInput): void {
   try {
     if (input.kind === 'request') server.decodeRequest(input.wire);
     else if (input.kind === 'body') client.decodeResponse(input.body, context);
-    else if (input.kind === 'stream') decodeStream(client.createStreamDecoder(context), [input.bytes]);
+    else if (input.kind === 'stream') decodeStream(client, context, [input.bytes]);
   } catch {
     // Most of them end in a refusal; the tests check what it says.
   }

@@ -97,7 +97,7 @@ describe.each(clients)('a client of $format', (client) => {
   const events = heard(formatNamed('gemini'), twoCalls);
   const single = JSON.parse(JSON.stringify(server.encodeResponse([collect(events)], call)));
   const stream = encodeStream(formatNamed(client.format), { ...call, stream: true }, [events]);
-  const streamed = decodeStream(own.createStreamDecoder(contextOf(events)), [stream]);
+  const streamed = decodeStream(own, contextOf(events), [stream]);
   const ids = client.readIds(single);
 
   test('gets the same ids in a stream and in a body, of characters that every server allows', () => {

@@ -109,7 +109,7 @@ function judgeBody(format: string, status: number, body: Json): string | undefin
 
 function judgeStream(format: string, bytes: Uint8Array): string | undefined {
   const { client } = formatNamed(format);
-  const decode = (pieces: Uint8Array[]) => decodeStream(client.createStreamDecoder(context), pieces);
+  const decode = (pieces: Uint8Array[]) => decodeStream(client, context, pieces);
   let events: GenerationEvent[];
   try {
     events = decode([bytes]);

@@ -1,4 +1,5 @@
 import type { Format, HttpFacts } from '../codec.ts';
+import { createSseParser } from '../sse.ts';
 import { encodeResponse } from './answer/response.ts';
 import { createStreamDecoder, decodeResponse } from './answer/stream-decode.ts';
 import { createStreamEncoder } from './answer/stream-encode.ts';
@@ -72,6 +73,7 @@ export const gemini: Format = {
     encodeRequest,
     judgeReference,
     decodeResponse,
+    createStreamParser: createSseParser,
     createStreamDecoder,
     decodeError,
   },

@@ -99,7 +99,7 @@ function tell(
 }
 
 function hearStream(format: Format, stream: string, events: readonly GenerationEvent[]): GenerationEvent[] {
-  return decodeStream(format.client.createStreamDecoder(contextOf(events)), [stream]);
+  return decodeStream(format.client, contextOf(events), [stream]);
 }
 
 /** A failure is a body of its own with a status. Otherwise all choices share one body. */

@@ -1,4 +1,4 @@
-import { findClientCodec } from '@sluice/formats';
+import { findClientCodec, type StreamParser } from '@sluice/formats';
 import { expect, it } from 'vitest';
 import { createAnswerReader } from './answer-reader.ts';
 
@@ -43,6 +43,28 @@ it.each([
   const push = readStream();
   for (let count = 0; count < 64; count += 1) push(delta);
   expect(() => push(delta)).toThrow("the upstream's answer exceeds 67108864 characters");
+});
+
+it('a dialect may stream in lines of JSON, although each begins as a single body does', () => {
+  const codec = findClientCodec('openai');
+  if (!codec) throw new Error('there is no such dialect');
+  let rest = '';
+  const lines: StreamParser = {
+    push(chunk) {
+      const whole = (rest + Buffer.from(chunk).toString()).split('\n');
+      rest = whole.pop() ?? '';
+      return whole.map((data) => ({ data }));
+    },
+    end: () => [],
+  };
+  const head = { status: 200, header: () => undefined, headers: () => ({}) };
+  const context = { id: 'a', createdAt: 0, model: 'm' };
+  const reader = createAnswerReader({ ...codec, createStreamParser: () => lines }, context, head);
+  const say = (choice: object) => reader.push(Buffer.from(`${JSON.stringify({ choices: [choice] })}\n`));
+  expect(say({ delta: { content: 'one' } }).at(-1)).toMatchObject({ type: 'text-delta', text: 'one' });
+  expect(say({ delta: { content: 'two' } })).toMatchObject([{ type: 'text-delta', text: 'two' }]);
+  say({ delta: {}, finish_reason: 'stop' });
+  expect(reader.end().at(-1)).toMatchObject({ type: 'finish', reason: 'stop' });
 });
 
 it('a message of a stream may be as large as a part of an answer that passes on to the client', () => {

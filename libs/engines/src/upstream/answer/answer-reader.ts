@@ -2,9 +2,9 @@ import { type GenerationEvent, nothingSpent, SluiceError } from '@sluice/canonic
 import {
   type ClientCodec,
   type GenerationContext,
-  type SseMessage,
-  SseParser,
   type StreamDecoder,
+  type StreamMessage,
+  type StreamParser,
   saysLimitReached,
 } from '@sluice/formats';
 import type { ResponseHead } from '@sluice/http';
@@ -46,8 +46,6 @@ export function createAnswerReader(
   return createSuccessReader(codec, context);
 }
 
-/** The first character of a JSON body, which no stream begins with. */
-const bracket = /[{[]/;
 /** In bytes: anything but blanks, which keep the connection alive, and a byte order mark. They belong to neither. */
 const beginning = /[^\s\xef\xbb\xbf]/;
 
@@ -60,7 +58,8 @@ function createSuccessReader(codec: ClientCodec, context: GenerationContext): An
   let reader: AnswerReader | undefined;
   const open = (first: string) => {
     if (first === '<') throw new SluiceError('upstream-failed', 'the upstream answered with a web page');
-    return bracket.test(first) ? createSingleReader(codec, context) : createStreamReader(codec, context);
+    const parser = codec.createStreamParser(first);
+    return parser ? createStreamReader(codec, context, parser) : createSingleReader(codec, context);
   };
   return {
     push(chunk) {
@@ -71,12 +70,15 @@ function createSuccessReader(codec: ClientCodec, context: GenerationContext): An
       return reader.push(chunk.subarray(first.index));
     },
     goesOn: () => reader?.goesOn() ?? false,
-    end: () => (reader ?? createStreamReader(codec, context)).end(),
+    end: () => reader?.end() ?? codec.createStreamDecoder(context).end(),
   };
 }
 
-function createStreamReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
-  const parser = new SseParser();
+function createStreamReader(
+  codec: ClientCodec,
+  context: GenerationContext,
+  parser: StreamParser,
+): AnswerReader {
   const decoder = codec.createStreamDecoder(context);
   let goesOn = false;
   /** Bytes of the pieces since the last event. A second call, for example, is kept until the first has ended. */
@@ -120,7 +122,7 @@ function lengthOf(event: GenerationEvent): number {
 }
 
 /** Servers of messages send pings, some without the name of the event. */
-function isPing({ event, data }: SseMessage): boolean {
+function isPing({ event, data }: StreamMessage): boolean {
   return event === 'ping' || /^\{\s*"type"\s*:\s*"ping"/.test(data);
 }
 
@@ -128,7 +130,7 @@ function isPing({ event, data }: SseMessage): boolean {
  * Most pieces are one message, whose events are passed on as they are. Throws `upstream-failed` for one that is nested
  * too deep.
  */
-function decodeAll(messages: readonly SseMessage[], decoder: StreamDecoder): readonly GenerationEvent[] {
+function decodeAll(messages: readonly StreamMessage[], decoder: StreamDecoder): readonly GenerationEvent[] {
   const [first] = messages;
   if (messages.length === 1 && first) return decode(first, decoder);
   const events: GenerationEvent[] = [];
@@ -136,7 +138,7 @@ function decodeAll(messages: readonly SseMessage[], decoder: StreamDecoder): rea
   return events;
 }
 
-function decode(message: SseMessage, decoder: StreamDecoder): GenerationEvent[] {
+function decode(message: StreamMessage, decoder: StreamDecoder): GenerationEvent[] {
   if (isTooDeep(message.data))
     throw new SluiceError(
       'upstream-failed',

@@ -1,5 +1,5 @@
 import { type ErrorInfo, type GenerationEvent, isJsonObject, type JsonObject } from '@sluice/canonical';
-import type { GenerationContext, SseMessage, StreamDecoder } from '../../codec.ts';
+import type { GenerationContext, StreamDecoder, StreamMessage } from '../../codec.ts';
 import { unreadable } from '../../failures/unreadable.ts';
 import { objectOf, parseObject } from '../../json/json-object.ts';
 import { decodeInBandError } from '../error.ts';
@@ -32,7 +32,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
     this.blocks = new BlockSequence(context.isSingleCall ?? false);
   }
 
-  push({ data }: SseMessage): GenerationEvent[] {
+  push({ data }: StreamMessage): GenerationEvent[] {
     if (this.isEnded || data === '[DONE]') return [];
     const text = scanText(data, this.textPrefix);
     if (text !== undefined) return this.content(this.blocks.pushText(text));

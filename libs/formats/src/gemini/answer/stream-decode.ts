@@ -1,5 +1,5 @@
 import type { GenerationEvent } from '@sluice/canonical';
-import type { GenerationContext, SseMessage, StreamDecoder } from '../../codec.ts';
+import type { GenerationContext, StreamDecoder, StreamMessage } from '../../codec.ts';
 import { parseObject } from '../../json/json-object.ts';
 import { AnswerDecoder } from './answer-decode.ts';
 
@@ -7,7 +7,7 @@ import { AnswerDecoder } from './answer-decode.ts';
 export function createStreamDecoder(context: GenerationContext): StreamDecoder {
   const answer = new AnswerDecoder(context);
   return {
-    push: ({ data }: SseMessage) => {
+    push: ({ data }: StreamMessage) => {
       const text = data.trim();
       // A gateway's keep-alive may be all that came of an event. Imitations end with another dialect's marker.
       if (text === '' || text === '[DONE]') return [];

@@ -7,7 +7,7 @@ import {
   type JsonObject,
   type Usage,
 } from '@sluice/canonical';
-import type { GenerationContext, SseMessage, StreamDecoder } from '../../codec.ts';
+import type { GenerationContext, StreamDecoder, StreamMessage } from '../../codec.ts';
 import { unreadable } from '../../failures/unreadable.ts';
 import { objectOf } from '../../json/json-object.ts';
 import { keptBeside } from '../../json/kept-fields.ts';
@@ -79,7 +79,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.blocks = new AnswerBlocks(context.id, context.isSingleCall ?? false);
   }
 
-  push({ event, data }: SseMessage): GenerationEvent[] {
+  push({ event, data }: StreamMessage): GenerationEvent[] {
     if (this.isOver || data === '') return [];
     const known = this.readKnown(data);
     if (known) return known;
