@@ -1,5 +1,6 @@
-import { isJsonObject, type Json } from '@sluice/canonical';
+import type { Json } from '@sluice/canonical';
 import { type BadInput, createCorpus } from './bad-input.ts';
+import { type ErrorShapes, isErrorBody, loadErrorShapes } from './error-shapes.ts';
 import { type HttpAnswer, type HttpTarget, postText, sendBytes } from './http-call.ts';
 import { httpOddities } from './http-oddities.ts';
 import { readKept } from './kept.ts';
@@ -34,9 +35,10 @@ interface Call {
 /** Sends every bad request of the corpus to a running gateway, then checks that the gateway still works. */
 export async function runOverHttp(options: HttpRunOptions): Promise<HttpRunReport> {
   const report: HttpRunReport = { sent: 0, statuses: new Map(), failures: [], refusalsMs: [] };
+  const shapes = await loadErrorShapes();
   const waiting = callsOf(options);
   const work = async () => {
-    for (let call = waiting.pop(); call; call = waiting.pop()) note(report, call, await call.send());
+    for (let call = waiting.pop(); call; call = waiting.pop()) note(report, call, await call.send(), shapes);
   };
   await Promise.all(Array.from({ length: options.concurrency }, work));
   report.refusalsMs.sort((left, right) => left - right);
@@ -59,11 +61,6 @@ function callsOf(options: HttpRunOptions): Call[] {
 }
 
 const anyFormat = 'any';
-const defaultPath: Readonly<Record<string, string>> = {
-  openai: '/v1/chat/completions',
-  anthropic: '/v1/messages',
-  gemini: '/v1beta/models/swift-1:generateContent',
-};
 
 function callOf(input: BadInput, options: HttpRunOptions): Call[] {
   const { id } = input;
@@ -84,21 +81,25 @@ function callOf(input: BadInput, options: HttpRunOptions): Call[] {
     {
       id,
       format,
-      send: () => postText(options, named(path || (defaultPath[input.format] ?? '')) + search, text),
+      send: () => postText(options, named(path) + search, text),
     },
   ];
 }
 
-function note(report: HttpRunReport, call: Call, answer: HttpAnswer): void {
+function note(report: HttpRunReport, call: Call, answer: HttpAnswer, shapes: ErrorShapes): void {
   report.sent += 1;
   report.statuses.set(answer.status, (report.statuses.get(answer.status) ?? 0) + 1);
   if (answer.status >= 400 && answer.status < 500 && call.format) report.refusalsMs.push(answer.tookMs);
-  const wrong = judgeAnswer(call, answer);
+  const wrong = judgeAnswer(call, answer, shapes);
   if (wrong !== undefined)
     report.failures.push(`${call.id}${call.format ? ` (${call.format})` : ''}: ${wrong}`);
 }
 
-function judgeAnswer({ format }: Call, { status, contentType, body }: HttpAnswer): string | undefined {
+function judgeAnswer(
+  { format }: Call,
+  { status, contentType, body }: HttpAnswer,
+  shapes: ErrorShapes,
+): string | undefined {
   if (status === -1) return 'no answer in time';
   if (status >= 500) return `answered with ${status}: ${body.slice(0, 300)}`;
   // A socket may only be cut if what came over it was not HTTP.
@@ -107,29 +108,10 @@ function judgeAnswer({ format }: Call, { status, contentType, body }: HttpAnswer
   if (status < 400) return undefined;
   if (!contentType.startsWith('application/json')) return `${status} with content type ${contentType}`;
   if (body.includes(canary)) return `${status} repeats what was sent`;
-  return isErrorBody(format, body, status)
+  // If no format owns the path, the other signs of the caller decide the format of the answer.
+  return isErrorBody(shapes, format === anyFormat ? undefined : format, parse(body), status)
     ? undefined
     : `${status} is no error of its format: ${body.slice(0, 300)}`;
-}
-
-const formatNames = Object.keys(defaultPath);
-
-function isErrorBody(format: string, text: string, status: number): boolean {
-  // If no format owns the path, the other signs of the caller decide the format of the answer.
-  if (format === anyFormat) return formatNames.some((name) => isErrorBody(name, text, status));
-  const body = parse(text);
-  if (!isJsonObject(body) || !isJsonObject(body.error) || typeof body.error.message !== 'string')
-    return false;
-  switch (format) {
-    case 'anthropic':
-      return (
-        body.type === 'error' && typeof body.error.type === 'string' && typeof body.request_id === 'string'
-      );
-    case 'gemini':
-      return body.error.code === status && typeof body.error.status === 'string';
-    default:
-      return typeof body.error.type === 'string' && 'code' in body.error && 'param' in body.error;
-  }
 }
 
 function parse(text: string): Json | undefined {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '@sluice/canonical';
 import type { WireRequest } from '../codec.ts';
+import { formatNamed } from '../golden-run.ts';
 import type { BadInput } from './bad-input.ts';
 
 /** The folder of inputs that once broke something, one file each. */
@@ -11,6 +12,7 @@ const keptFolder = join(import.meta.dirname, '../../corpus');
 interface KeptFile {
   why: string;
   format: string;
+  /** Without a `path`, it goes to the first path of its format. */
   request?: Partial<WireRequest>;
   body?: Json;
   /** Status of the upstream's answer `body`; 200 if absent. */
@@ -32,7 +34,8 @@ export function readKept(): BadInput[] {
 
 function toInput(id: string, { format, request, body, status = 200, stream }: KeptFile): BadInput {
   if (request) {
-    const wire = { path: '', query: {}, headers: {}, requestId: 'corpus', body: undefined, ...request };
+    const path = formatNamed(format).server.routes[0] ?? '';
+    const wire = { path, query: {}, headers: {}, requestId: 'corpus', body: undefined, ...request };
     return { id, format, kind: 'request', wire };
   }
   if (stream) {
