@@ -3,6 +3,7 @@ import {
   findGrammarError,
   type InferenceRequest,
   isContent,
+  nothingSpent,
   type Sampling,
 } from '@sluice/canonical';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -58,6 +59,7 @@ export function describeEngine(
     describeTale(engine, tale);
     describeAborts(engine, tale);
     describeResume(engine, tale);
+    describePrefill(engine, tale);
     describeStop(create);
     if (isScripted) describeScripted(engine);
   });
@@ -169,5 +171,27 @@ function describeResume(engine: () => Engine, tale: () => Tale): void {
   it('starts afresh if nothing was delivered', async () => {
     const events = await runOf(engine(), tale().ask(8), { resume: { content: [], outputTokens: 0 } });
     expect(textOf(events)).toBe(tale().text(8));
+  });
+}
+
+function describePrefill(engine: () => Engine, tale: () => Tale): void {
+  it('says only the rest of an answer that the client has begun, or refuses it by its place', async () => {
+    const request = tale().ask(20);
+    const text = tale().text(8);
+    const events = await runOf(engine(), {
+      ...request,
+      messages: [...request.messages, { role: 'assistant', content: [{ type: 'text', text }] }],
+      prefill: { path: 'messages[1]' },
+    });
+    if (events.at(-1)?.type === 'error') {
+      const error = { kind: 'invalid-request', param: 'messages[1]' };
+      expect(events).toMatchObject([{ type: 'error', error, usage: nothingSpent }]);
+      return;
+    }
+    expect(findGrammarError(events)).toBeUndefined();
+    const whole = text + textOf(events);
+    // Whether the limit counts what was begun is the engine's affair.
+    expect(whole.length).toBeGreaterThanOrEqual(tale().text(20).length);
+    expect(whole).toBe(tale().text(60).slice(0, whole.length));
   });
 }
