@@ -1,3 +1,4 @@
+import { assertNever } from '@sluice/canonical';
 import type { Check } from './limit.ts';
 import type { Book } from './names.ts';
 
@@ -45,9 +46,16 @@ export function checkList(book: Book, holds: readonly Hold[]): CheckList {
 }
 
 function keptOf(hold: Hold, key: string): readonly unknown[] {
-  if (hold.primitive === 'lease') return ['lease', key];
-  if (hold.primitive === 'rate') return ['rate', key, hold.periodMs, hold.max, hold.settles];
-  return hold.periodMs === undefined ? ['budget', key] : ['budget', key, hold.periodMs];
+  switch (hold.primitive) {
+    case 'lease':
+      return ['lease', key];
+    case 'rate':
+      return ['rate', key, hold.periodMs, hold.max, hold.settles];
+    case 'budget':
+      return hold.periodMs === undefined ? ['budget', key] : ['budget', key, hold.periodMs];
+    default:
+      return assertNever(hold);
+  }
 }
 
 /** The books of a request's parts, in their order. */
