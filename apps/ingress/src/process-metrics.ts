@@ -17,14 +17,22 @@ import { bodyRefusal } from './plugins/body-room.ts';
 
 const lookIntervalMs = 1_000;
 
+/** All that may refuse a request before the queue, by its name in metrics, logs and alerts. */
+export const everyRefusal: readonly string[] = [
+  ...refusalNames,
+  redisRefusal,
+  overloadRefusal,
+  promptRefusal,
+  bodyRefusal,
+];
+
 /**
  * The metrics of an ingress process. Every possible series starts at 0, so that its first increment is visible as one.
  */
 export function openMetrics(catalog: Catalog): IngressMetrics {
   const metrics = createIngressMetrics();
   const { refusals, requests, tokens, fallbacks, buildInfo } = metrics;
-  const itsOwn = [redisRefusal, overloadRefusal, promptRefusal, bodyRefusal];
-  beginAtZero(refusals, { limit: [...refusalNames, ...itsOwn] });
+  beginAtZero(refusals, { limit: everyRefusal });
   beginAtZero(requests, { format: formats.map(({ server }) => server.format), outcome: outcomes });
   beginAtZero(tokens, { model: catalog.models.keys(), direction: ['input', 'output'] });
   for (const { id, fallbacks: others } of catalog.models.values())
