@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import type { HttpFacts } from './codec.ts';
-import { readCredentials } from './credential.ts';
+import { credentialSchemes, readCredentials } from './credential.ts';
+import { objectOf } from './json/json-object.ts';
+import { formats } from './registry.ts';
 
 const http = (headers: HttpFacts['headers'], query: HttpFacts['query'] = {}) => ({
   path: '/',
@@ -31,3 +33,22 @@ test('empty values and other schemes are no credentials', () => {
   expect(readCredentials(http({ authorization: 'Bearer ' }))).toEqual([]);
   expect(readCredentials(http({ authorization: 'No bearer sk-a' }))).toEqual([]);
 });
+
+test.each(formats)(
+  'the key that a server of $client.format is sent is read where it stands',
+  ({ client }) => {
+    expect(readCredentials({ path: '/', headers: client.authorize('sk-own'), query: {} })).toEqual([
+      'sk-own',
+    ]);
+  },
+);
+
+test.each(Object.entries(credentialSchemes))(
+  'the place that the document calls %s is read',
+  (_name, scheme) => {
+    const { in: place, name = '' } = objectOf(scheme);
+    const sent = place === undefined ? { authorization: 'Bearer k' } : { [`${name}`]: 'k' };
+    const facts = place === 'query' ? http({}, sent) : http(sent);
+    expect(readCredentials(facts)).toEqual(['k']);
+  },
+);

@@ -1,5 +1,11 @@
 import type { Json, JsonObject } from '@sluice/canonical';
-import { formats, type NamedSchema, type RouteDocument, type ServerCodec } from '@sluice/formats';
+import {
+  credentialSchemes,
+  formats,
+  type NamedSchema,
+  type RouteDocument,
+  type ServerCodec,
+} from '@sluice/formats';
 import {
   alternativesOf,
   describeErrors,
@@ -48,19 +54,15 @@ export async function createOpenApiDocument(version: string): Promise<JsonObject
       ...tags,
       { name: 'Operations', description: 'Probes and documentation; they need no credential.' },
     ],
-    security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
+    security: Object.keys(credentialSchemes).map((name) => ({ [name]: [] })),
     paths: { ...sorted(paths), ...operationPaths },
-    components: { schemas: sorted(components.schemas), headers: documentedHeaders, securitySchemes },
+    components: {
+      schemas: sorted(components.schemas),
+      headers: documentedHeaders,
+      securitySchemes: credentialSchemes,
+    },
   };
 }
-
-const securitySchemes: JsonObject = {
-  bearer: { type: 'http', scheme: 'bearer' },
-  xApiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
-  xGoogApiKey: { type: 'apiKey', in: 'header', name: 'x-goog-api-key' },
-  xProviderApiKey: { type: 'apiKey', in: 'header', name: 'x-provider-api-key' },
-  key: { type: 'apiKey', in: 'query', name: 'key' },
-};
 
 /** Schemas by name, each once. */
 class Components {
