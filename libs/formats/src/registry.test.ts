@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { HttpFacts } from './codec.ts';
+import type { HttpFacts, ServerCodec } from './codec.ts';
 import { findClientCodec, formats, recognizeFormat, serverCodecs } from './registry.ts';
 
 const http = (path: string, headers: HttpFacts['headers'] = {}, query: HttpFacts['query'] = {}) => ({
@@ -36,6 +36,14 @@ describe('recognizeFormat', () => {
 test('both halves of a format have the same name, and no two formats share it', () => {
   for (const { client, server } of formats) expect(client.format).toBe(server.format);
   expect(new Set(serverCodecs.map(({ format }) => format)).size).toBe(formats.length);
+});
+
+test.each(serverCodecs)('whoever asks at a path of $format alone is taken to speak it', (codec) => {
+  const pathsOf = ({ routes, modelRoutes }: ServerCodec) => [...routes, ...modelRoutes];
+  const others = new Set(serverCodecs.filter((other) => other !== codec).flatMap(pathsOf));
+  const own = pathsOf(codec).filter((path) => !path.endsWith('*') && !others.has(path));
+  expect(own).not.toEqual([]);
+  expect(own.filter((path) => recognizeFormat(http(path)) !== codec)).toEqual([]);
 });
 
 test('no two formats answer the same call', () => {
