@@ -207,7 +207,7 @@ export interface GenerationContext {
   isSingleCall?: boolean;
 }
 
-/** One message of a stream: a server-sent event, or what takes its place in a dialect that frames its streams otherwise. */
+/** One message of a stream: a server-sent event, or what takes its place where streams are framed otherwise. */
 export interface StreamMessage {
   /** Absent if the message has no name of its own. */
   event?: string;
