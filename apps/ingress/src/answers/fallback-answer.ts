@@ -38,7 +38,8 @@ export function createAnswer(
 
 /**
  * Turns to the next model as long as the client has got nothing of an answer. Each model's answer is admitted and
- * settled for itself, though a request counts once. If none answers, the client hears why the model that it asked for does not.
+ * settled for itself, though a request counts once. If none answers, the client hears why the model that it asked for
+ * does not.
  */
 class FallbackAnswer implements RunningAnswer, AnswerSink {
   private readonly asked: AnswerPlan;
