@@ -144,11 +144,10 @@ export interface ClientCodec {
   judgeReference(media: MediaReference): ReferenceHandling;
   /** A single body as the events that a stream would have brought. */
   decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[];
-  /**
-   * Splits the body of an answer that begins with this character, blanks apart, into the messages of a stream. Absent:
-   * it begins a single body. '' asks for the parser of a stream, whatever it begins with.
-   */
-  createStreamParser(first: string): StreamParser | undefined;
+  /** Whether the body of an answer that begins with this character, blanks apart, is a stream and no single body. */
+  beginsStream(first: string): boolean;
+  /** Splits the body of a stream into its messages. */
+  createStreamParser(): StreamParser;
   createStreamDecoder(context: GenerationContext): StreamDecoder;
   /** `headers` in lower case. The status gives the kind of an error whose body is not in the format's shape. */
   decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo;

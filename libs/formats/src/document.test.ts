@@ -35,8 +35,9 @@ describe.each(formats.map(({ server }) => server.format))(
       const { client } = formatNamed(format);
       for (const { name, read } of cases) {
         const text = read('stream.txt') ?? '';
-        // Absent where one JSON array is written piece by piece.
-        const messages = client.createStreamParser(text.slice(0, 1))?.push(text) ?? [];
+        // Not where one JSON array is written piece by piece.
+        if (!client.beginsStream(text.slice(0, 1))) continue;
+        const messages = client.createStreamParser().push(text);
         // Beside JSON there are marks of the end.
         for (const { data } of messages.filter((message) => message.data.startsWith('{'))) {
           expect(

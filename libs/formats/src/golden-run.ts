@@ -76,8 +76,7 @@ export function decodeStream(
   context: GenerationContext,
   pieces: Iterable<Uint8Array | string>,
 ): GenerationEvent[] {
-  const parser = codec.createStreamParser('');
-  if (!parser) throw new SluiceError('internal', `${codec.format} has no streams`);
+  const parser = codec.createStreamParser();
   const decoder = codec.createStreamDecoder(context);
   const messages = [...pieces].flatMap((piece) => parser.push(piece));
   return [...[...messages, ...parser.end()].flatMap((message) => decoder.push(message)), ...decoder.end()];

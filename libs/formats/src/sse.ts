@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { type Json, SluiceError } from '@sluice/canonical';
-import type { StreamMessage, StreamParser } from './codec.ts';
+import type { ClientCodec, StreamMessage, StreamParser } from './codec.ts';
 
 /** How much the parser accepts. */
 export interface SseParserOptions {
@@ -141,10 +141,11 @@ export class SseParser implements StreamParser {
 /** The first character of a JSON body, which no stream of events begins with. */
 const bracket = /[{[]/;
 
-/** `createStreamParser` of the dialects whose streams are server-sent events. */
-export function createSseParser(first: string): StreamParser | undefined {
-  return bracket.test(first) ? undefined : new SseParser();
-}
+/** How a dialect frames its streams if they are server-sent events. */
+export const sseFraming: Pick<ClientCodec, 'beginsStream' | 'createStreamParser'> = {
+  beginsStream: (first) => !bracket.test(first),
+  createStreamParser: () => new SseParser(),
+};
 
 /** A message without a name. JSON text has no line ends, so it is always a single `data:` line. */
 export function sseData(value: Json): string {

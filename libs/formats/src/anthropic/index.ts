@@ -1,6 +1,6 @@
 import type { Json } from '@sluice/canonical';
 import type { ClientCall, ClientCodec, Format, HttpFacts, ServerCodec } from '../codec.ts';
-import { createSseParser } from '../sse.ts';
+import { sseFraming } from '../sse.ts';
 import { decodeResponse, encodeResponse } from './answer/response.ts';
 import { AnthropicStreamDecoder } from './answer/stream-decode.ts';
 import { AnthropicStreamEncoder } from './answer/stream-encode.ts';
@@ -56,7 +56,7 @@ const client: ClientCodec = {
   encodeRequest,
   judgeReference,
   decodeResponse,
-  createStreamParser: createSseParser,
+  ...sseFraming,
   createStreamDecoder: (context) => new AnthropicStreamDecoder(context),
   decodeError,
 };

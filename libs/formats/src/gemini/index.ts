@@ -1,5 +1,5 @@
 import type { Format, HttpFacts } from '../codec.ts';
-import { createSseParser } from '../sse.ts';
+import { sseFraming } from '../sse.ts';
 import { encodeResponse } from './answer/response.ts';
 import { createStreamDecoder, decodeResponse } from './answer/stream-decode.ts';
 import { createStreamEncoder } from './answer/stream-encode.ts';
@@ -73,7 +73,7 @@ export const gemini: Format = {
     encodeRequest,
     judgeReference,
     decodeResponse,
-    createStreamParser: createSseParser,
+    ...sseFraming,
     createStreamDecoder,
     decodeError,
   },

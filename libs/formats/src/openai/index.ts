@@ -1,5 +1,5 @@
 import type { ClientCodec, Format, ServerCodec } from '../codec.ts';
-import { createSseParser } from '../sse.ts';
+import { sseFraming } from '../sse.ts';
 import { decodeResponse, encodeResponse } from './answer/response.ts';
 import { ChatStreamDecoder } from './answer/stream-decode.ts';
 import { ChatStreamEncoder } from './answer/stream-encode.ts';
@@ -54,7 +54,7 @@ const client: ClientCodec = {
   encodeRequest,
   judgeReference,
   decodeResponse,
-  createStreamParser: createSseParser,
+  ...sseFraming,
   createStreamDecoder: (context) => new ChatStreamDecoder(context),
   decodeError,
 };

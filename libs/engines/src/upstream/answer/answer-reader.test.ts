@@ -59,7 +59,11 @@ it('a dialect may stream in lines of JSON, although each begins as a single body
   };
   const head = { status: 200, header: () => undefined, headers: () => ({}) };
   const context = { id: 'a', createdAt: 0, model: 'm' };
-  const reader = createAnswerReader({ ...codec, createStreamParser: () => lines }, context, head);
+  const reader = createAnswerReader(
+    { ...codec, beginsStream: () => true, createStreamParser: () => lines },
+    context,
+    head,
+  );
   const say = (choice: object) => reader.push(Buffer.from(`${JSON.stringify({ choices: [choice] })}\n`));
   expect(say({ delta: { content: 'one' } }).at(-1)).toMatchObject({ type: 'text-delta', text: 'one' });
   expect(say({ delta: { content: 'two' } })).toMatchObject([{ type: 'text-delta', text: 'two' }]);

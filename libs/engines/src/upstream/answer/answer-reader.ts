@@ -4,7 +4,6 @@ import {
   type GenerationContext,
   type StreamDecoder,
   type StreamMessage,
-  type StreamParser,
   saysLimitReached,
 } from '@sluice/formats';
 import type { ResponseHead } from '@sluice/http';
@@ -58,8 +57,9 @@ function createSuccessReader(codec: ClientCodec, context: GenerationContext): An
   let reader: AnswerReader | undefined;
   const open = (first: string) => {
     if (first === '<') throw new SluiceError('upstream-failed', 'the upstream answered with a web page');
-    const parser = codec.createStreamParser(first);
-    return parser ? createStreamReader(codec, context, parser) : createSingleReader(codec, context);
+    return codec.beginsStream(first)
+      ? createStreamReader(codec, context)
+      : createSingleReader(codec, context);
   };
   return {
     push(chunk) {
@@ -74,11 +74,8 @@ function createSuccessReader(codec: ClientCodec, context: GenerationContext): An
   };
 }
 
-function createStreamReader(
-  codec: ClientCodec,
-  context: GenerationContext,
-  parser: StreamParser,
-): AnswerReader {
+function createStreamReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
+  const parser = codec.createStreamParser();
   const decoder = codec.createStreamDecoder(context);
   let goesOn = false;
   /** Bytes of the pieces since the last event. A second call, for example, is kept until the first has ended. */
