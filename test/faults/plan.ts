@@ -21,7 +21,7 @@ export interface RequestPlan {
   index: number;
   format: Format;
   isStream: boolean;
-  /** `sim` resumes exactly; `up` is a mock upstream, which can't resume; `either` is `up`, for which `sim` stands in. */
+  /** `sim` resumes exactly; `up` is a mock upstream, which can't; `either` is `up`, for which `sim` stands in. */
   model: 'sim' | 'up' | 'either';
   tokens: number;
   ttftMs: number;

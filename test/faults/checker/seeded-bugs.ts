@@ -44,7 +44,7 @@ export function createSoundLog(): RunLog {
   };
 }
 
-/** The twelve bugs that the checker must catch, in the order of the design, and five against other invariants. */
+/** The twelve bugs that the checker must catch, in the order of the design, and seven against other invariants. */
 export const seededBugs: readonly SeededBug[] = [
   {
     name: 'no fence: an older attempt goes on beside the new one',
@@ -148,7 +148,22 @@ export const seededBugs: readonly SeededBug[] = [
   {
     name: 'the log names another model than the header',
     caughtAs: 'wrong-model',
-    doctor: (log) => change(log, 7, (observation) => ({ ...observation, standIn: 'up' })),
+    doctor: (log) => {
+      for (const line of log.lines) line.text = line.text.replace('"model":"sim"', '"model":"up"');
+    },
+  },
+  {
+    name: 'nobody is told that another model answered',
+    caughtAs: 'wrong-model',
+    doctor: (log) => change(log, 7, ({ standIn: _none, ...observation }) => observation),
+  },
+  {
+    name: 'a model that stands in for no other answers in its name',
+    caughtAs: 'wrong-model',
+    doctor: (log) => {
+      log.lines = [];
+      change(log, 0, (observation) => ({ ...observation, standIn: 'up' }));
+    },
   },
   {
     name: 'a prompt is logged',
