@@ -50,7 +50,12 @@ function createBench(
   const defects: unknown[] = [];
   let at = 1_000;
   const now = () => at;
-  const directory = new WorkerDirectory({ now, silenceLimitMs: 1000, onLost: nothing });
+  const directory = new WorkerDirectory({
+    now,
+    silenceLimitMs: 1000,
+    onLost: nothing,
+    onHeardAgain: nothing,
+  });
   directory.slotsOf = () => 4;
   directory.resumeOf = () => 'prefix';
   const metrics = createIngressMetrics();

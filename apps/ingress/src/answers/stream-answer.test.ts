@@ -23,7 +23,12 @@ async function ask(way: Way, codec: ServerCodec) {
   let at = 1_000;
   const now = () => at;
   const relays = new Set<Ticking>();
-  const directory = new WorkerDirectory({ now, silenceLimitMs: 1_000, onLost: nothing });
+  const directory = new WorkerDirectory({
+    now,
+    silenceLimitMs: 1_000,
+    onLost: nothing,
+    onHeardAgain: nothing,
+  });
   const queue = { remove: async () => undefined };
   const metrics = createIngressMetrics();
   const ordered: string[] = [];

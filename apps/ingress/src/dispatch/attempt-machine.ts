@@ -9,6 +9,7 @@ import type { AttemptReason } from '@sluice/runtime';
 import type { LostReason, Order } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
 import { DeliveredPart } from './delivered-part.ts';
+import { Fence } from './fence.ts';
 import { FrameOrder } from './frame-order.ts';
 import { lostMidway, poisonous, readTooSlowly } from './lost-answer.ts';
 import { costsNothing, lastRefusal, mayBeAskedAgain } from './refusal.ts';
@@ -43,8 +44,7 @@ export class AttemptMachine {
   private readonly suspicion = new Suspicion();
   /** Whether the current attempt has delivered anything. */
   private isFruitful = false;
-  /** Attempts that were fenced off and told to stop; absent until the first. */
-  private fenced: Set<string> | undefined;
+  private readonly fence = new Fence();
   private delivered: DeliveredPart;
   private readonly effects: AttemptEffects;
   private readonly facts: AttemptFacts;
@@ -105,8 +105,7 @@ export class AttemptMachine {
 
   /** A heartbeat tells the next sequence number of an attempt: frames before it that we have not seen were lost. */
   running(worker: string, attempt: number, next: number): void {
-    // A fenced attempt that still sends heartbeats has missed the order to stop, so it is told again.
-    this.fenced?.delete(`${worker} ${attempt}`);
+    this.fence.heardToRun(worker, attempt);
     if (!this.isOurs(worker, attempt)) return;
     this.worker = worker;
     if (next <= this.frames.expected) return;
@@ -139,9 +138,14 @@ export class AttemptMachine {
       this.again('drained');
       return;
     }
-    this.suspicion.add(reason, this.isFruitful);
+    this.suspicion.add(reason, this.isFruitful, worker);
     if (reason === 'silent') this.order(worker, 'cancel', 0);
     this.again(reason);
+  }
+
+  /** A worker that was lost because it was silent lives. */
+  heardAgain(worker: string): void {
+    this.suspicion.heardAgain(worker);
   }
 
   /**
@@ -191,12 +195,8 @@ export class AttemptMachine {
   private isOurs(worker: string, attempt: number): boolean {
     if (!this.isClosed && attempt === this.attempt && (this.worker === undefined || this.worker === worker))
       return true;
-    const key = `${worker} ${attempt}`;
-    this.fenced ??= new Set();
-    if (!this.fenced.has(key)) {
-      this.fenced.add(key);
+    if (this.fence.mustTell(worker, attempt))
       this.effects.order(worker, { kind: 'cancel', attempt, sequence: 0 });
-    }
     return false;
   }
 

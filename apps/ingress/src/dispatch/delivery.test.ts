@@ -9,7 +9,7 @@ import {
   subscribeIngressNews,
   subscribeOrders,
 } from '@sluice/transport';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openDelivery } from './delivery.ts';
 
 it('an ingress whose subscription was cut asks at once for what it missed, and tells what it has, and that it ends', async () => {
@@ -74,4 +74,33 @@ it('an ingress whose subscription was cut asks at once for what it missed, and t
   expect(orders.slice(1)).toEqual([{ kind: 'acknowledge', ...attempt, sequence: 1 }]);
   expect(news.slice(2)).toEqual([{ type: 'farewell', ingress: 'i' }]);
   worker.close();
+});
+
+it('a worker that fell silent and is heard again is lost once, and its silence counts for less', async () => {
+  await using redis = await startRedis();
+  const links = await openLinks(redis.url, {
+    name: 'ingress',
+    profile: 'command',
+    onConnectionError: () => undefined,
+    onBadMessage: () => undefined,
+  });
+  const lines: string[] = [];
+  const closers: (() => Promise<void>)[] = [];
+  const { dispatcher } = await openDelivery(links, {
+    ingress: 'silence',
+    lifecycle: { onDrain: (_name, step) => closers.push(() => step(AbortSignal.abort())) },
+    metrics: createIngressMetrics(),
+    logger: createLogger({ name: 'test', destination: { write: (line) => lines.push(line) } }),
+  });
+  const told = vi.spyOn(dispatcher, 'heardAgain');
+  const messages = () => lines.map((line) => JSON.parse(line).msg);
+  const say = () => dispatcher.receive({ worker: 'w', claims: [], frames: [], running: [], gone: [] });
+  say();
+  await until(() => messages().includes('worker lost'));
+  say();
+  say();
+  expect(messages()).toEqual(['worker lost', 'worker is heard again']);
+  expect(told.mock.calls).toEqual([['w']]);
+  for (const close of closers.reverse()) await close();
+  links.close();
 });

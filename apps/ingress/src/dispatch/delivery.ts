@@ -46,6 +46,10 @@ export async function openDelivery(
       else logger.info({ worker }, reason === 'draining' ? 'worker drains' : 'worker has left');
       dispatcher.workerLost(worker, reason);
     },
+    onHeardAgain: (worker) => {
+      logger.info({ worker }, 'worker is heard again');
+      dispatcher.heardAgain(worker);
+    },
   });
   const orders = createOrderSender(bus, ingress);
   lifecycle.onDrain('orders', async () => {

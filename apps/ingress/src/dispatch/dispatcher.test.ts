@@ -61,6 +61,7 @@ function createBench() {
     now: () => now,
     silenceLimitMs: 2_000,
     onLost: (worker, reason) => dispatcher.workerLost(worker, reason),
+    onHeardAgain: (worker) => dispatcher.heardAgain(worker),
   });
   const dispatcher = new Dispatcher({
     queue,
@@ -478,6 +479,19 @@ describe('a job that neither waits nor runs', () => {
     }
     expect(bench.queue.sent).toHaveLength(3);
     expect(bench.delivered).toMatchObject([{ type: 'error', error: { detail: 'poison', retryable: false } }]);
+  });
+
+  it('is not given up for the silences of its only worker, which lives', async () => {
+    const bench = await createWaiting();
+    for (const attempt of [1, 2, 3]) {
+      bench.claim(attempt);
+      bench.advance(2_500, ['idle']);
+      expect(bench.queue.sent).toHaveLength(attempt + 1);
+      bench.advance(250);
+    }
+    expect(bench.delivered).toEqual([]);
+    bench.frame(0, [start, finish], 4);
+    expect(bench.delivered).toEqual([start, finish]);
   });
 
   it('is not given up for deaths before it was put into the queue', async () => {

@@ -124,6 +124,11 @@ export class Dispatcher {
     for (const generation of [...this.generations.values()]) generation.machine.workerLost(worker, reason);
   }
 
+  /** A worker that was lost because it was silent is heard again. */
+  heardAgain(worker: string): void {
+    for (const generation of this.generations.values()) generation.machine.heardAgain(worker);
+  }
+
   /** Our subscription is back after a cut, during which replies may have been lost. */
   resubscribed(): void {
     for (const generation of [...this.generations.values()]) generation.machine.askForMissed();

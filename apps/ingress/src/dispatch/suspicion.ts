@@ -13,6 +13,11 @@ const points: Readonly<Record<Loss, { idle: number; fruitful: number }>> = {
   unclaimed: { idle: 2, fruitful: 2 },
 };
 const poisonLimit = 6;
+/**
+ * What is left of an idle silence once its worker is heard again. The request has not taken it down. It may hold its
+ * workers up, though, and then costs their other requests time with each attempt.
+ */
+const pointsOfHeardAgain = 1;
 
 /** How a request may have lost a worker. */
 export type Loss = 'exited' | 'silent' | 'unclaimed';
@@ -20,10 +25,23 @@ export type Loss = 'exited' | 'silent' | 'unclaimed';
 /** Judges whether a request takes its workers down. The points of its attempts add up. */
 export class Suspicion {
   private sum = 0;
+  /** Workers whose idle silence counts in full; absent until the first. */
+  private silent: Set<string> | undefined;
 
-  /** A worker was lost with the request. `isFruitful`: whether this attempt had delivered some of the answer. */
-  add(reason: Loss, isFruitful: boolean): void {
+  /**
+   * A worker was lost with the request. `isFruitful`: whether this attempt had delivered some of the answer. `worker`:
+   * who was lost; absent if nobody had claimed the job.
+   */
+  add(reason: Loss, isFruitful: boolean, worker?: string): void {
     this.sum += points[reason][isFruitful ? 'fruitful' : 'idle'];
+    if (reason !== 'silent' || isFruitful || worker === undefined) return;
+    this.silent ??= new Set();
+    this.silent.add(worker);
+  }
+
+  /** A worker lives that had perhaps fallen silent with the request. */
+  heardAgain(worker: string): void {
+    if (this.silent?.delete(worker)) this.sum -= points.silent.idle - pointsOfHeardAgain;
   }
 
   /** Whether the request must not be tried again. */

@@ -41,7 +41,12 @@ export async function openTestApp(redisUrl: string, { settings, models, turnMs =
   const metrics = createIngressMetrics();
   const logger = createLogger({ name: 'test', destination: { write: () => undefined } });
   const queue = createJobQueue(redis);
-  const directory = new WorkerDirectory({ now, silenceLimitMs: 1_000, onLost: () => undefined });
+  const directory = new WorkerDirectory({
+    now,
+    silenceLimitMs: 1_000,
+    onLost: () => undefined,
+    onHeardAgain: () => undefined,
+  });
   const dispatcher = new Dispatcher({
     ...{ queue, directory, metrics, logger, now },
     orders: { send: () => undefined },

@@ -102,6 +102,10 @@ class Play {
         if (reason !== 'draining') this.lostWorkers += 1;
         this.dispatcher.workerLost(worker, reason);
       },
+      onHeardAgain: (worker) => {
+        this.trace(`the ingress hears ${worker} again`);
+        this.dispatcher.heardAgain(worker);
+      },
     });
     this.dispatcher = this.createDispatcher();
   }

@@ -6,6 +6,7 @@ function createBench() {
   let now = 0;
   const lost: [string, string][] = [];
   const expected: boolean[] = [];
+  const heardAgain: string[] = [];
   const directory = new WorkerDirectory({
     now: () => now,
     silenceLimitMs: 2_000,
@@ -13,11 +14,13 @@ function createBench() {
       lost.push([worker, reason]);
       expected.push(isExpected);
     },
+    onHeardAgain: (worker) => heardAgain.push(worker),
   });
   return {
     directory,
     lost,
     expected,
+    heardAgain,
     /** Lets time pass in steps, as the ticks of an ingress do. */
     advance: (durationMs: number, isListening = true) => {
       for (const end = now + durationMs; now < end; ) {
@@ -144,6 +147,31 @@ describe('a worker', () => {
     expect(directory.slotsOf('chat')).toBe(4);
     advance(3_000);
     expect(lost).toHaveLength(2);
+  });
+
+  it.each<[string, (bench: ReturnType<typeof createBench>) => void]>([
+    ['with its presence', ({ directory }) => directory.receive(presence('w1'))],
+    ['with any other message', ({ directory }) => directory.heard('w1')],
+  ])('that speaks again after its silence is reported once for each silence, %s', (_, speak) => {
+    const bench = createBench();
+    for (const silences of [1, 2]) {
+      speak(bench);
+      speak(bench);
+      expect(bench.heardAgain).toHaveLength(silences - 1);
+      bench.advance(3_000);
+    }
+    speak(bench);
+    expect(bench.heardAgain).toEqual(['w1', 'w1']);
+  });
+
+  it('whose exit was announced after its silence is not heard again', () => {
+    const { directory, heardAgain, advance } = createBench();
+    directory.receive(presence('w1'));
+    advance(3_000);
+    directory.receive({ type: 'exited', worker: 'w1' });
+    directory.receive(presence('w1'));
+    directory.heard('w1');
+    expect(heardAgain).toEqual([]);
   });
 
   it('whose exit was announced is lost at once, and its earlier messages do not bring it back', () => {

@@ -15,6 +15,8 @@ export interface DirectoryOptions {
    * taken away from the worker. `isExpected`: the worker had announced that it leaves.
    */
   onLost(worker: string, reason: LostReason, isExpected: boolean): void;
+  /** Called when a worker that was lost because it was silent is heard again, so that its silence was no death. */
+  onHeardAgain(worker: string): void;
 }
 
 interface Entry {
@@ -34,6 +36,8 @@ export class WorkerDirectory {
    */
   private readonly slots = new Map<string, number>();
   private readonly exited = new Set<string>();
+  /** Workers that were lost because they were silent, and have not been heard since. */
+  private readonly silent = new Set<string>();
   /** For each pool, the ability to resume that was announced last. */
   private readonly lastResume = new Map<string, ResumeAbility>();
   /** For each pool, how many workers were lost without having announced it. */
@@ -51,7 +55,7 @@ export class WorkerDirectory {
     // bring it back.
     if (this.exited.has(news.worker)) return;
     if (news.type === 'exited') {
-      this.remember(news.worker);
+      remember(this.exited, news.worker);
       this.lose(news.worker, 'exited');
       return;
     }
@@ -84,7 +88,10 @@ export class WorkerDirectory {
     const isForgiving = !isListening || pausedMs > this.options.silenceLimitMs / 2;
     for (const [worker, entry] of this.workers) {
       if (isForgiving) entry.heardAt = now;
-      else if (now - entry.heardAt > this.options.silenceLimitMs) this.lose(worker, 'silent');
+      else if (now - entry.heardAt > this.options.silenceLimitMs) {
+        remember(this.silent, worker);
+        this.lose(worker, 'silent');
+      }
     }
   }
 
@@ -148,6 +155,7 @@ export class WorkerDirectory {
     if (entry) this.workers.set(worker, entry);
     else this.workers.delete(worker);
     this.count(entry, 1);
+    if (entry && this.silent.delete(worker)) this.options.onHeardAgain(worker);
   }
 
   private count(entry: Entry | undefined, sign: 1 | -1): void {
@@ -155,13 +163,13 @@ export class WorkerDirectory {
     for (const [pool, { slots }] of Object.entries(entry.pools))
       this.slots.set(pool, (this.slots.get(pool) ?? 0) + sign * slots);
   }
+}
 
-  /** Remembers the exit of a worker; of many, the oldest is forgotten. */
-  private remember(worker: string): void {
-    this.exited.add(worker);
-    if (this.exited.size > 1_000) {
-      const [oldest] = this.exited;
-      if (oldest !== undefined) this.exited.delete(oldest);
-    }
+/** Remembers a worker; of many, the oldest is forgotten. */
+function remember(workers: Set<string>, worker: string): void {
+  workers.add(worker);
+  if (workers.size > 1_000) {
+    const [oldest] = workers;
+    if (oldest !== undefined) workers.delete(oldest);
   }
 }
