@@ -460,6 +460,38 @@ it('a place is freed when its worker is done, although the client still reads, a
   expect(await spentBy('reader')).toBe(7);
 });
 
+it.each([
+  ['its client leaves', (answer: Answer) => answer.cancel()],
+  [
+    'its deadline passes',
+    (_answer: Answer, { pass, endOverdue }: ReturnType<typeof createBench>) => {
+      pass(60_001);
+      endOverdue();
+    },
+  ],
+])(
+  'an answer that its client did not read to the end has cost what its worker said: %s',
+  async (why, end) => {
+    const bench = createBench();
+    const id = why.replaceAll(' ', '-');
+    const exchange = { requestId: id, format: 'openai' } as Exchange;
+    const answer = bench.ask(id, 'hi', nothing, exchange, 2);
+    await answer.begin();
+    bench.say(id, [start, text]);
+    bench.say(`${id}c1`, [start, text]);
+    answer.pause();
+    const last = finish({ inputTokens: 2, outputTokens: 90, reasoningTokens: 7 });
+    // Until it has them all, the ingress is told again and again.
+    bench.say(id, [text, last], 1);
+    bench.say(id, [text, last], 1);
+    end(answer, bench);
+    const usage = { inputTokens: 2, outputTokens: 95, reasoningTokens: 7 };
+    expect(exchange.usage).toEqual(usage);
+    await until(async () => (await admission.inspect()).open === 0);
+    expect(await spentBy(id)).toBe(97);
+  },
+);
+
 it('several answers to a long prompt wait one behind the other, each with the next seed', async () => {
   const sent: { seed: number | undefined; priority: number }[] = [];
   const { ask } = createBench(async (_pool, { request }, priority) => {

@@ -44,8 +44,8 @@ export class Answer implements RunningAnswer {
   private estimatedInputTokens = 0;
   /** Choices whose end has not been delivered to the client. */
   private open: number;
-  /** Open choices whose worker is already done; absent until the first. */
-  private ahead: Set<number> | undefined;
+  /** Open choices whose worker is already done, each with the usage that it reported; absent until the first. */
+  private ahead: Map<number, Usage> | undefined;
   private isSettled = false;
   /** What follows a failure as soon as the ticket is settled; absent means nothing. */
   private afterwards: (() => void) | undefined;
@@ -191,7 +191,7 @@ export class Answer implements RunningAnswer {
       onClaimed: (queueWaitMs) => this.claimed(choice, queueWaitMs),
       onAnotherAttempt: (reason) =>
         exchange.span?.addEvent(`another attempt: ${reason}`, services.monotonic()),
-      onWorkerDone: () => this.workerDone(choice),
+      onWorkerDone: (usage) => this.workerDone(choice, usage),
     });
     this.generations[choice] = generation;
     return generation.begin();
@@ -223,7 +223,7 @@ export class Answer implements RunningAnswer {
       this.open -= 1;
       if (last.type === 'finish') this.slotTime.ended(choice, this.services.monotonic());
       else this.slotTime.failed(choice, last.error.kind);
-      this.spending.ended(last, this.generations[choice]?.deliveredTokens ?? 0);
+      this.spending.ended(last, this.deliveredBy(choice), this.ahead?.get(choice));
       this.ahead?.delete(choice);
       this.freePlaces();
     }
@@ -248,10 +248,10 @@ export class Answer implements RunningAnswer {
     else if (this.open === 0) this.settle();
   }
 
-  private workerDone(choice: number): void {
+  private workerDone(choice: number, usage: Usage): void {
     if (this.isSettled) return;
-    this.ahead ??= new Set();
-    this.ahead.add(choice);
+    this.ahead ??= new Map();
+    this.ahead.set(choice, usage);
     this.slotTime.ended(choice, this.services.monotonic());
     this.freePlaces();
   }
@@ -263,6 +263,10 @@ export class Answer implements RunningAnswer {
     ticket.freePlaces(slotTime.meanMs);
   }
 
+  private deliveredBy(choice: number): number {
+    return this.generations[choice]?.deliveredTokens ?? 0;
+  }
+
   private deliveredTokens(): number {
     let tokens = 0;
     for (const generation of this.generations) tokens += generation?.deliveredTokens ?? 0;
@@ -271,6 +275,7 @@ export class Answer implements RunningAnswer {
 
   private settle(): void {
     this.isSettled = true;
+    for (const [choice, usage] of this.ahead ?? []) this.spending.add(usage, this.deliveredBy(choice));
     const hasBegun = this.ticket !== undefined || this.slotTime.hasBegun;
     noteAttempts(this.exchange, hasBegun ? this.generations : []);
     if (hasBegun) noteUsage(this.exchange, { inputTokens: this.estimatedInputTokens, ...this.spent() });

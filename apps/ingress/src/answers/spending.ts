@@ -25,10 +25,17 @@ export class Spending {
     this.prompt ??= usageAtStart(start);
   }
 
-  /** An answer has ended after `outputTokens` delivered tokens. */
-  ended(last: TerminalEvent, outputTokens: number): void {
-    const usage = this.reportOf(last, outputTokens);
-    if (!usage) return;
+  /**
+   * An answer has ended after `outputTokens` delivered tokens. `told`: what its worker had reported of the whole of it
+   * before; absent if it had not.
+   */
+  ended(last: TerminalEvent, outputTokens: number, told?: Usage): void {
+    const usage = this.reportOf(last, outputTokens) ?? told;
+    if (usage) this.add(usage, outputTokens);
+  }
+
+  /** The whole of an answer has cost this, whether or not more than `outputTokens` of it were delivered. */
+  add(usage: Usage, outputTokens: number): void {
     this.reported = addUsage(this.reported, { outputTokens, ...usage });
     this.reportedTokens += outputTokens;
   }

@@ -1,4 +1,4 @@
-import type { GenerationEvent, Resume, ResumeAbility } from '@sluice/canonical';
+import type { GenerationEvent, Resume, ResumeAbility, Usage } from '@sluice/canonical';
 import type { AttemptReason, DroppedFrameReason, ResendReason } from '@sluice/runtime';
 import type { Order } from '@sluice/transport';
 
@@ -16,9 +16,10 @@ export interface AttemptEffects {
    */
   deliver(events: GenerationEvent[]): void;
   /**
-   * The worker has finished, although delivery is paused and not everything has been delivered. May come several times.
+   * The worker has finished and reports this usage, although delivery is paused and not everything has been delivered.
+   * May come several times.
    */
-  workerDone(): void;
+  workerDone(usage: Usage): void;
   /** Counts an order to send frames again. */
   askedAgain(reason: ResendReason): void;
   /** Counts a frame that was not delivered. */

@@ -1,10 +1,11 @@
-import type { ErrorInfo, GenerationEvent, Resume } from '@sluice/canonical';
+import type { ErrorInfo, GenerationEvent, Resume, Usage } from '@sluice/canonical';
 import type { LostReason, Order } from '@sluice/transport';
 import { describe, expect, it } from 'vitest';
 import { AttemptMachine } from './attempt-machine.ts';
 
 const start: GenerationEvent = { type: 'start', id: 'r', model: 'm', createdAt: 1 };
-const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: { outputTokens: 2 } };
+const usage = { outputTokens: 2 };
+const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage };
 const text = (value: string): GenerationEvent => ({ type: 'text-delta', block: 0, text: value, tokens: 1 });
 const failure = (error: Partial<ErrorInfo>): GenerationEvent => ({
   type: 'error',
@@ -25,7 +26,7 @@ function createBench({ resume = 'none', isPlainText = true, isStream = true }: F
   const orders: ({ worker: string } & Omit<Order, 'requestId'>)[] = [];
   const dropped: string[] = [];
   const asked: string[] = [];
-  const done: number[] = [];
+  const done: Usage[] = [];
   let onDeliver: () => void = () => undefined;
   const machine = new AttemptMachine(
     {
@@ -38,7 +39,7 @@ function createBench({ resume = 'none', isPlainText = true, isStream = true }: F
       },
       dropped: (reason) => dropped.push(reason),
       askedAgain: (reason) => asked.push(reason),
-      workerDone: () => done.push(machine.attempt),
+      workerDone: (usage) => done.push(usage),
     },
     { resumeAbility: () => resume, isPlainText, isStream, readerFormat: 'openai' },
   );
@@ -702,13 +703,13 @@ describe('a client that reads too slowly', () => {
     expect([received(), machine.phase]).toEqual(['one two ', 'closed']);
   });
 
-  it('does not hide that its worker is done', () => {
+  it('does not hide that its worker is done, and at what cost', () => {
     const { machine, delivered, done } = createMidway();
     machine.pause();
     machine.frame('a', 1, 1, [text('two ')]);
     expect(done).toEqual([]);
     machine.frame('a', 1, 2, [text('three'), finish]);
-    expect(done).toEqual([1]);
+    expect(done).toEqual([usage]);
     expect(delivered).not.toContainEqual(finish);
   });
 

@@ -16,9 +16,7 @@ import { costsNothing, lastRefusal, mayBeAskedAgain } from './refusal.ts';
 import { Suspicion } from './suspicion.ts';
 
 const attemptLimit = 8;
-/**
- * Frames are acknowledged in steps of this many, so that the worker keeps few of them in memory during long answers.
- */
+/** Frames are acknowledged in steps of this many, so that a worker keeps few of them during long answers. */
 const acknowledgeStep = 64;
 
 /**
@@ -84,7 +82,8 @@ export class AttemptMachine {
     this.worker = worker;
     if (this.isPaused) {
       this.effects.dropped('paused');
-      if (events[events.length - 1]?.type === 'finish') this.effects.workerDone();
+      const last = events[events.length - 1];
+      if (last?.type === 'finish') this.effects.workerDone(last.usage);
       return;
     }
     const { expected, hasGap } = this.frames;

@@ -4,6 +4,7 @@ import {
   type Resume,
   type ResumeAbility,
   SluiceError,
+  type Usage,
 } from '@sluice/canonical';
 import type {
   AttemptReason,
@@ -21,10 +22,7 @@ import { MissingJob } from './missing-job.ts';
 
 /** The priority of later attempts: they go before all that wait, because their clients have waited already. */
 const urgent = 1;
-/**
- * A worker that did not mention a running generation for this long is asked for its missing frames: two full
- * heartbeats.
- */
+/** A worker that did not mention a running generation for two full heartbeats is asked for its missing frames. */
 const unheardLimitMs = 11_000;
 /**
  * The same for an attempt of which only the claim was heard. Redis tells us of it, and the job itself may never have
@@ -52,8 +50,8 @@ export interface GenerationPlan {
    * Gets each event once and in order, the terminal one last. Without a stream, a second start begins the answer anew.
    */
   onEvents(events: GenerationEvent[]): void;
-  /** The worker is done, although delivery is paused and not all events have arrived. May be called several times. */
-  onWorkerDone(): void;
+  /** The worker is done at this cost, although delivery is paused and not all events have arrived. May come again. */
+  onWorkerDone(usage: Usage): void;
   /** A worker has claimed the generation for the first time, this long after the attempt was put into the queue. */
   onClaimed(queueWaitMs: number): void;
   /** It gets another attempt, for this reason. */
@@ -259,8 +257,8 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts,
     this.services.metrics.resends.inc({ reason });
   }
 
-  workerDone(): void {
-    this.plan.onWorkerDone();
+  workerDone(usage: Usage): void {
+    this.plan.onWorkerDone(usage);
   }
 
   dropped(reason: DroppedFrameReason): void {

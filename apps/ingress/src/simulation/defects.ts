@@ -42,7 +42,7 @@ function asObject(effects: AttemptEffects): AttemptEffects {
     deliver: (events) => effects.deliver(events),
     askedAgain: (reason) => effects.askedAgain(reason),
     dropped: (reason) => effects.dropped(reason),
-    workerDone: () => effects.workerDone(),
+    workerDone: (usage) => effects.workerDone(usage),
   };
 }
 
