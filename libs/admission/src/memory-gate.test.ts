@@ -1,5 +1,5 @@
 import { FakeClock } from '@sluice/runtime';
-import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { ask, type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createMemoryGate, memoryFill } from './memory-gate.ts';
 import { TestBed } from './test-bed.ts';
@@ -8,7 +8,11 @@ let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {
   bed = new TestBed(await startOwnRedis());
 });
-afterEach(() => bed.reset());
+afterEach(async () => {
+  await bed.reset();
+  // The next test begins with a Redis that is not full.
+  await ask(bed.server.port, 'CONFIG', 'SET', 'maxmemory', '0');
+});
 afterAll(() => bed.close());
 
 it('admission stops while Redis is nearly full and goes on afterwards', async () => {
