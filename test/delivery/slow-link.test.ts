@@ -7,7 +7,7 @@ import { type ChatGateway, startChatGateway } from '../support/chat-gateway.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 
 /** Some four seconds for twelve megabytes. A worker that says nothing for two of them counts as lost. */
-const slow = { kind: 'throttle', bytesPerSecond: 4_000_000 } as const;
+const slow = { kind: 'throttle', bytesPerSecond: 3_000_000 } as const;
 const characters = 12_000_000;
 
 /** Replaces the only worker by one that reaches Redis through a proxy. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { until } from '@sluice/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type FaultProxy, startFaultProxy } from './tcp-proxy.ts';
 
 let server: Server;
@@ -50,6 +50,27 @@ test('every byte passes, many more than any buffer holds', async () => {
   const { socket, heard } = await open();
   socket.write(Buffer.alloc(8 * 1024 * 1024));
   await until(() => heard() === 8 * 1024 * 1024);
+});
+
+test('a throttle counts bytes, in however many pieces they come', async () => {
+  const { socket } = await open();
+  socket.setNoDelay();
+  await proxy.set({ kind: 'throttle', bytesPerSecond: 1_000_000 });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  try {
+    for (let piece = 0; piece < 100; piece += 1) {
+      await new Promise<void>((resolve) => socket.write(Buffer.alloc(10), () => resolve()));
+      await new Promise(setImmediate);
+    }
+    // The first of them allows twenty times as much.
+    for (let tick = 0; tick < 10; tick += 1) {
+      vi.advanceTimersByTime(20);
+      await new Promise(setImmediate);
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+  await until(() => accepted[0]?.bytesRead === 1_000);
 });
 
 test('a throttled connection gets everything once the throttle is gone', async () => {

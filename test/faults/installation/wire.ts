@@ -121,7 +121,7 @@ class Lane {
     const { fault } = this;
     if (fault.kind === 'stall' || fault.kind === 'half-open' || fault.kind === 'blackhole') return;
     if (fault.kind === 'throttle') {
-      this.trickle(Math.max(1, Math.round((fault.bytesPerSecond * throttleTickMs) / 1_000)));
+      this.trickle(fault.bytesPerSecond);
       return;
     }
     for (let first = this.waiting[0]; first; first = this.waiting[0]) {
@@ -144,22 +144,32 @@ class Lane {
     if (this.waiting.length === 0 && !this.to.writableNeedDrain) this.from.resume();
   }
 
-  private trickle(bytesPerTick: number): void {
+  /** Passes what the time since the last pieces allows: however small these are, and however late a timer is. */
+  private trickle(bytesPerSecond: number): void {
     if (this.waiting.length === 0) this.resume();
     if (this.timer !== undefined || this.waiting.length === 0) return;
+    const since = performance.now();
     this.timer = setTimeout(() => {
       this.timer = undefined;
-      const [first] = this.waiting;
-      if (first?.bytes && first.bytes.length > bytesPerTick) {
-        this.pass(first.bytes.subarray(0, bytesPerTick));
-        first.bytes = first.bytes.subarray(bytesPerTick);
-      } else if (first) {
-        this.waiting.shift();
-        this.pass(first.bytes);
-      }
+      this.passUpTo(Math.max(1, Math.round(((performance.now() - since) * bytesPerSecond) / 1_000)));
       this.move();
     }, throttleTickMs);
     if (this.waiting.length * pieceLimitBytes > 1024 * 1024) this.from.pause();
+  }
+
+  private passUpTo(limit: number): void {
+    let room = limit;
+    for (let first = this.waiting[0]; first && room > 0; first = this.waiting[0]) {
+      const { bytes } = first;
+      if (bytes && bytes.length > room) {
+        first.bytes = bytes.subarray(room);
+        this.pass(bytes.subarray(0, room));
+        return;
+      }
+      this.waiting.shift();
+      this.pass(bytes);
+      room -= bytes?.length ?? 0;
+    }
   }
 
   private pass(bytes: Buffer | undefined): void {
