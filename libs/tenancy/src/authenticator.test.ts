@@ -128,6 +128,31 @@ describe('what was found', () => {
   });
 });
 
+describe('a look-up that takes longer than a request may wait', () => {
+  const { promise: late, resolve: arrive } = Promise.withResolvers<void>();
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    held = late;
+  });
+
+  it('serves who has come to it since, and whoever comes after it', async () => {
+    const first = expect(authenticator.authenticate([credential])).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'the key store is slow',
+    });
+    await vi.advanceTimersByTimeAsync(59_000);
+    const second = authenticator.authenticate([credential]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    await first;
+    arrive();
+    expect(await second).toMatchObject({ tenant: 'acme' });
+    held = undefined;
+    expect(await asks()).toBe(false);
+    expect(asked).toHaveLength(1);
+  });
+});
+
 describe('a subscription that is refused', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

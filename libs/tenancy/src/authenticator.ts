@@ -130,10 +130,26 @@ export class Authenticator {
     const kept = this.recent.get(hash);
     if (kept && this.subscribed) return kept;
     try {
-      return await this.lookUp(hash);
+      return await this.lookUpInTime(hash);
     } catch (error) {
       if (kept) return kept;
       throw error;
+    }
+  }
+
+  /**
+   * Waits for a look-up no longer than a request may. One that takes longer goes on, for those who have come to it since
+   * and as what is kept: otherwise a Redis that is far away would refuse every request and not the first ones alone.
+   */
+  private async lookUpInTime(hash: string): Promise<Finding> {
+    const lookup = this.lookUp(hash);
+    try {
+      return await within(this.options.lookupTimeoutMs, lookup);
+    } catch (cause) {
+      // Its answer may be lost: whoever comes next asks anew.
+      if (this.lookups.get(hash) === lookup) this.lookups.delete(hash);
+      if (cause instanceof SluiceError) throw cause;
+      throw withoutRedis('the key store does not answer', cause);
     }
   }
 
@@ -142,24 +158,17 @@ export class Authenticator {
     const running = this.lookups.get(hash);
     if (running) return running;
     const changesBefore = this.changeCount;
-    const lookup = this.read(hash)
+    const lookup = this.readRecords(hash)
       .then((finding) => {
         const lifeMs = finding.caller ? this.options.cacheMs : this.options.unknownCacheMs;
         if (this.changeCount === changesBefore) this.recent.set(hash, finding, lifeMs);
         return finding;
       })
-      .finally(() => this.lookups.delete(hash));
+      .finally(() => {
+        if (this.lookups.get(hash) === lookup) this.lookups.delete(hash);
+      });
     this.lookups.set(hash, lookup);
     return lookup;
-  }
-
-  private async read(hash: string): Promise<Finding> {
-    try {
-      return await within(this.options.lookupTimeoutMs, this.readRecords(hash));
-    } catch (cause) {
-      if (cause instanceof SluiceError) throw cause;
-      throw withoutRedis('the key store does not answer', cause);
-    }
   }
 
   private async readRecords(hash: string): Promise<Finding> {

@@ -29,7 +29,10 @@ export interface KeyStoreOptions {
   cacheMs?: number;
   /** How long an invalid credential is cached, milliseconds; default 2,000. */
   unknownCacheMs?: number;
-  /** How long a request waits for a look-up before it fails as `unavailable`, milliseconds; default 500. */
+  /**
+   * How long a request waits for a look-up before it fails as `unavailable`, milliseconds; default 500. What is found
+   * later is kept all the same.
+   */
   lookupTimeoutMs?: number;
 }
 
