@@ -226,6 +226,37 @@ it('a request that no other model may answer is told and logged as the first one
   });
 });
 
+it('what a model has spent that gave no answer is counted and logged as its own', async () => {
+  const counted = (model: string) =>
+    Promise.all(
+      ['input', 'output'].map((direction) => gateway.metric('sluice_tokens_total', { model, direction })),
+    );
+  const before = { small: await counted('small'), large: await counted('large') };
+  local.answerWith(async (exchange) => {
+    if (exchange.request.body.model !== 'small') return fails(500)(exchange);
+    for (const word of ['one ', 'two ']) await exchange.text(word);
+    exchange.cut();
+  });
+  const { status, served, requestId } = await ask();
+  expect({ status, served }).toEqual({ status: 200, served: 'large' });
+  // The prompt of the model that broke off is charged by its estimate.
+  expect(await lineOf(requestId)).toMatchObject({
+    ...{ model: 'large', inputTokens: 6 + 3, outputTokens: 2 + 2 },
+    byModel: [
+      { model: 'small', inputTokens: 6, outputTokens: 2 },
+      { model: 'large', inputTokens: 3, outputTokens: 2 },
+    ],
+  });
+  const spent = async (model: 'small' | 'large') => {
+    const after = await counted(model);
+    return after.map((tokens, index) => tokens - (before[model][index] ?? 0));
+  };
+  expect({ small: await spent('small'), large: await spent('large') }).toEqual({
+    small: [6, 2],
+    large: [3, 2],
+  });
+});
+
 it('a client that leaves during the turn leaves nothing behind', async () => {
   const held = Promise.withResolvers<void>();
   remote.answerWith(async (exchange) => {

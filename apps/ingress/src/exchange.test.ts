@@ -119,21 +119,42 @@ describe('an exchange', () => {
     expect(lines[0]).toMatchObject({ ...exchange.usage, tenant: 'acme', keyId: 'key_1' });
   });
 
-  it('logs what all models together have cost, and the wait for the one that answers', () => {
+  it('logs and counts what each model has cost, and logs the wait for the one that answers', async () => {
     Object.assign(exchange, { queueWaitMs: 900, claimedAt: at, worker: 'w1' });
-    noteUsage(exchange, { inputTokens: 10, outputTokens: 2, cacheReadTokens: 4 });
     noteAnotherModel(exchange, 'm', 'other');
-    noteUsage(exchange, { inputTokens: 11, outputTokens: 3, reasoningTokens: 1 });
+    noteUsage(exchange, 'm', { inputTokens: 10, outputTokens: 2, cacheReadTokens: 4 });
+    noteUsage(exchange, 'other', { inputTokens: 11, outputTokens: 3, reasoningTokens: 1 });
     closeExchange(exchange, 200, services());
     expect(lines[0]).toMatchObject({
       ...{ model: 'other', askedModel: 'm', inputTokens: 21, outputTokens: 5 },
       ...{ cacheReadTokens: 4, reasoningTokens: 1 },
+      byModel: [
+        { model: 'm', inputTokens: 10, outputTokens: 2, cacheReadTokens: 4 },
+        { model: 'other', inputTokens: 11, outputTokens: 3, reasoningTokens: 1 },
+      ],
     });
+    for (const [model, input, output] of [
+      ['m', 10, 2],
+      ['other', 11, 3],
+    ]) {
+      expect(await sampleOf(`sluice_tokens_total{model="${model}",direction="input"}`)).toBe(input);
+      expect(await sampleOf(`sluice_tokens_total{model="${model}",direction="output"}`)).toBe(output);
+    }
     for (const name of ['queueWaitMs', 'worker']) expect(lines[0]).not.toHaveProperty(name);
     noteAnotherModel(exchange, 'm', 'm');
     closeExchange(exchange, 429, services());
     expect(lines[1]).toMatchObject({ model: 'm' });
     expect(lines[1]).not.toHaveProperty('askedModel');
+  });
+
+  it('tells nothing of a model that has spent nothing', async () => {
+    noteAnotherModel(exchange, 'm', 'other');
+    noteUsage(exchange, 'm', { inputTokens: 0, outputTokens: 0 });
+    noteUsage(exchange, 'other', usage);
+    closeExchange(exchange, 200, services());
+    expect(lines[0]).toMatchObject({ model: 'other', ...usage });
+    expect(lines[0]).not.toHaveProperty('byModel');
+    expect(await sampleOf('sluice_tokens_total{model="other",direction="input"}')).toBe(7);
   });
 
   it('names in the log the trace that its client is in', () => {

@@ -47,6 +47,8 @@ export interface Exchange {
   tokenGaps?: DurationSeries;
   /** The tokens that it is charged for; absent if it never entered the queue. */
   usage?: Usage;
+  /** The same for each model that has spent any; absent if only `model` has. */
+  byModel?: ModelUsage[];
   /** Absent without tracing, and until it is known what is asked. */
   span?: TraceSpan;
   outcome?: Outcome;
@@ -54,6 +56,11 @@ export interface Exchange {
   rates?: readonly RateState[];
   /** Details of the error, if the outcome is one. */
   failure?: Pick<ErrorInfo, 'detail' | 'refusedBy'>;
+}
+
+/** The tokens that one model has spent on a request. */
+interface ModelUsage extends Pick<Usage, (typeof tokenCounts)[number]> {
+  model: string;
 }
 
 /** Where the facts of a request are reported. */
@@ -117,9 +124,10 @@ const tokenCounts = [
   'reasoningTokens',
 ] as const;
 
-/** Adds what one of its answers has cost. */
-export function noteUsage(exchange: Exchange, usage: Usage): void {
-  const { usage: sum } = exchange;
+/** Adds what this model's answer has cost. When it is settled, another model may be the one that is to answer. */
+export function noteUsage(exchange: Exchange, model: string, usage: Usage): void {
+  const { usage: sum, byModel } = exchange;
+  if (byModel || model !== exchange.model) noteShare(exchange, model, usage);
   if (!sum) {
     exchange.usage = usage;
     return;
@@ -127,6 +135,12 @@ export function noteUsage(exchange: Exchange, usage: Usage): void {
   exchange.usage = { ...sum };
   for (const count of tokenCounts)
     if (usage[count] !== undefined) exchange.usage[count] = (sum[count] ?? 0) + usage[count];
+}
+
+function noteShare(exchange: Exchange, model: string, usage: Usage): void {
+  const share: ModelUsage = { model };
+  for (const count of tokenCounts) if (usage[count]) share[count] = usage[count];
+  if (Object.keys(share).length > 1) exchange.byModel = [...(exchange.byModel ?? []), share];
 }
 
 /**
@@ -163,10 +177,8 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
   const { detail, refusedBy } = exchange.failure ?? {};
   if (refusedBy !== undefined) metrics.refusals.inc({ limit: refusedBy });
   metrics.requestDuration.observe({ format, outcome }, durationMs);
-  if (model !== undefined && usage) {
-    metrics.tokens.inc({ model, direction: 'input' }, usage.inputTokens ?? 0);
-    metrics.tokens.inc({ model, direction: 'output' }, usage.outputTokens ?? 0);
-  }
+  if (exchange.byModel) for (const share of exchange.byModel) countTokens(share.model, share, metrics);
+  else if (model !== undefined && usage) countTokens(model, usage, metrics);
   const { firstContentAt, lastContentAt } = exchange;
   const tokens = isOneAnswer(exchange) ? usage?.outputTokens : undefined;
   if (firstContentAt !== undefined && lastContentAt !== undefined && tokens !== undefined && tokens > 1) {
@@ -199,9 +211,19 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
       cacheReadTokens: usage?.cacheReadTokens,
       cacheWriteTokens: usage?.cacheWriteTokens,
       reasoningTokens: usage?.reasoningTokens,
+      byModel: exchange.byModel,
     },
     'request',
   );
+}
+
+function countTokens(
+  model: string,
+  { inputTokens = 0, outputTokens = 0 }: Usage,
+  metrics: IngressMetrics,
+): void {
+  metrics.tokens.inc({ model, direction: 'input' }, inputTokens);
+  metrics.tokens.inc({ model, direction: 'output' }, outputTokens);
 }
 
 /** The id that a client gives its call to find it again even if no answer came, as OpenAI's clients may. */

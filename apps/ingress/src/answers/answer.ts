@@ -19,10 +19,7 @@ import { type Enter, jointEntrance } from './joint-entrance.ts';
 import { SlotTime } from './slot-time.ts';
 import { Spending } from './spending.ts';
 
-/**
- * Prompts up to this many bytes are sent to Redis with the question for admission; larger ones only once admitted, and
- * a few at a time.
- */
+/** Prompts of more bytes are not sent to Redis with the question for admission, but once admitted, a few at a time. */
 const largePrompts = 32 * 1024;
 
 /**
@@ -278,7 +275,8 @@ export class Answer implements RunningAnswer {
     for (const [choice, usage] of this.ahead ?? []) this.spending.add(usage, this.deliveredBy(choice));
     const hasBegun = this.ticket !== undefined || this.slotTime.hasBegun;
     noteAttempts(this.exchange, hasBegun ? this.generations : []);
-    if (hasBegun) noteUsage(this.exchange, { inputTokens: this.estimatedInputTokens, ...this.spent() });
+    const known = { inputTokens: this.estimatedInputTokens };
+    if (hasBegun) noteUsage(this.exchange, this.plan.model.id, { ...known, ...this.spent() });
     this.releaseTicket();
   }
 
