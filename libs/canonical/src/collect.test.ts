@@ -121,7 +121,8 @@ describe('events add up to', () => {
     for (const event of [start, text(0, 'a', 2), text(0, 'b'), text(0, 'c', 3)]) collector.push(event);
     collector.push({ type: 'tool-call-start', block: 1, id: 'c', name: 'f' });
     collector.push({ type: 'tool-call-delta', block: 1, arguments: '{}', tokens: 4 });
-    expect([collector.outputTokens, collector.content.length]).toEqual([9, 2]);
+    collector.push({ type: 'opaque', block: 2, format: 'gemini', value: {}, tokens: 1290 });
+    expect([collector.outputTokens, collector.content.length]).toEqual([1299, 3]);
   });
 });
 

@@ -18,7 +18,7 @@ const joinedAtOnce = 16;
  * `outputTokens`) both use it, so that both see exactly the same answer.
  */
 export class Collector {
-  /** Sum of the tokens that deltas reported. */
+  /** Sum of the tokens that deltas and whole blocks reported. */
   outputTokens = 0;
   /** Whether the reader has seen a separate event of its own format, which is part of no content block. */
   hasSeparateEvent = false;
@@ -97,6 +97,7 @@ export class Collector {
           return;
         }
         this.open(event.block, { type: 'opaque', format: event.format, value: event.value });
+        this.outputTokens += event.tokens ?? 0;
         return;
       case 'finish':
         this.finish = event;

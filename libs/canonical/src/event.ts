@@ -88,6 +88,8 @@ export interface BlockAnnotation {
  */
 export interface OpaqueEvent extends Opaque {
   block?: number;
+  /** Output tokens that a block stands for, as a picture's; absent when the engine does not say. */
+  tokens?: number;
 }
 
 /** Terminal: the generation ended without an error. */

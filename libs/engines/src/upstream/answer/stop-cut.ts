@@ -1,7 +1,6 @@
 import {
   type BlockAnnotation,
   type GenerationEvent,
-  isDelta,
   type TextDelta,
   type Usage,
   usageAtStart,
@@ -65,8 +64,8 @@ class StopCut {
 
   push(event: GenerationEvent): void {
     if (this.hasEnded) return;
-    // If a server counts, one of the deltas that come together has the tokens of all.
-    if (isDelta(event)) this.outputTokens += event.tokens ?? 0;
+    // If a server counts, one of the events that come together has the tokens of all.
+    if ('tokens' in event) this.outputTokens += event.tokens ?? 0;
     switch (event.type) {
       case 'text-delta':
         this.addText(event);

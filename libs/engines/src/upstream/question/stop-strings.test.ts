@@ -114,7 +114,7 @@ describe('an answer with a stop string that its server did not get', () => {
     expect(collect(events).finish.usage).toEqual(usage);
   });
 
-  it('has cost its thoughts and its calls, too', async () => {
+  it('has cost its thoughts, its calls and its pictures, too', async () => {
     const { events } = await cut(
       ['END'],
       [
@@ -123,10 +123,11 @@ describe('an answer with a stop string that its server did not get', () => {
         { type: 'tool-call-start', block: 1, id: 'c', name: 'f' },
         { type: 'tool-call-delta', block: 1, arguments: `"${'a'.repeat(398)}"`, tokens: 120 },
         { type: 'tool-call-end', block: 1 },
-        said('END', 2),
+        { type: 'opaque', block: 2, format: 'gemini', value: {}, tokens: 1290 },
+        said('END', 3),
       ],
     );
-    expect(collect(events).finish.usage.outputTokens).toBe(90 + 120 + 1);
+    expect(collect(events).finish.usage.outputTokens).toBe(90 + 120 + 1290 + 1);
   });
 
   it('says and costs what its deltas stand for', async () => {

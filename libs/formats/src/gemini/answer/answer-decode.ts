@@ -127,17 +127,18 @@ export class AnswerDecoder {
     this.addCounts(events, before, logprobsResult);
   }
 
-  /** Adds a chunk's token count to its first delta, and its logprobs to its first text. */
+  /** Adds a chunk's token count to its first delta, or else its first block, and its logprobs to its first text. */
   private addCounts(events: GenerationEvent[], from: number, logprobsResult: JsonObject | undefined): void {
     const total = this.usage?.outputTokens ?? this.outputTokens;
     const tokens = total - this.outputTokens;
-    const first = events.slice(from).find(isDelta);
+    const said = events.slice(from);
+    const first = said.find(isDelta) ?? said.find((event) => event.type === 'opaque');
     if (first && tokens > 0) {
       first.tokens = tokens;
       this.outputTokens = total;
     }
     const logprobs = logprobsResult ? decodeLogprobs(logprobsResult) : [];
-    const text = events.slice(from).find((event) => event.type === 'text-delta');
+    const text = said.find((event) => event.type === 'text-delta');
     if (text && logprobs.length > 0) text.logprobs = logprobs;
     else for (const each of logprobs) this.logprobs.push(each);
   }

@@ -292,6 +292,25 @@ describe('the decoder', () => {
     expect(event).toEqual({ type: 'opaque', format: 'gemini', value: { newThing: { a: 1 } } });
   });
 
+  test('counts a picture when it comes, and not only at the end, which its client may not wait for', () => {
+    const chunk = (part: JsonObject, candidatesTokenCount: number) =>
+      `data: ${JSON.stringify({
+        candidates: [{ content: { parts: [part] } }],
+        usageMetadata: { promptTokenCount: 9, candidatesTokenCount },
+      })}\n\n`;
+    const picture = { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } };
+    const events = decode([
+      chunk({ text: 'Here.' }, 2),
+      chunk(picture, 1292),
+      chunk({ text: 'Done.' }, 1295),
+    ]);
+    expect(events.slice(1, 4)).toMatchObject([
+      { type: 'text-delta', tokens: 2 },
+      { type: 'opaque', tokens: 1290 },
+      { type: 'text-delta', tokens: 3 },
+    ]);
+  });
+
   test('starts another part after a signature, so that it signs only what was before it', () => {
     const parts = [{ text: 'a', thoughtSignature: 's' }, { text: 'b' }, { text: '', thoughtSignature: 't' }];
     const body = { candidates: [{ content: { parts }, finishReason: 'STOP' }] };
