@@ -1,17 +1,17 @@
 import { link, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { emptyMetrics, emptyTotals } from './measures/recorder.ts';
 import { metricResult, type RunResult } from './measures/result.ts';
 import { checkOutputs, writeOutputs } from './outputs.ts';
 import { parseScenario } from './scenario/scenario.ts';
 
 let folder = '';
-beforeAll(async () => {
+beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'outputs-'));
 });
-afterAll(() => rm(folder, { recursive: true }));
+afterEach(() => rm(folder, { recursive: true }));
 
 const inFolder = (...path: string[]) => join(folder, ...path);
 
@@ -66,7 +66,6 @@ describe('the files of a run', () => {
     await expect(checkOutputs(outputs, [])).rejects.toThrow("two results can't be in one file");
     await symlink('round', inFolder('round'));
     await expect(checkOutputs({ json: inFolder('round') }, [])).rejects.toThrow("round can't be written");
-    for (const name of ['link', 'link of it', 'round']) await rm(inFolder(name));
   });
 
   it('are none that the command reads, by whatever name', async () => {
@@ -78,7 +77,6 @@ describe('the files of a run', () => {
       await expect(refused).rejects.toThrow(`${name} is read: a result would be written over it`);
       await checkOutputs({ csv: inFolder(name) }, [inFolder('other')]);
     }
-    for (const name of ['read.json', 'soft', 'hard']) await rm(inFolder(name));
   });
 
   it('may be a device that is read as well: its text is not lost', async () => {
