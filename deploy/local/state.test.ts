@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createKeyStore } from '@sluice/tenancy';
 import { startRedis, type TestRedis } from '@sluice/testing';
 import { openRedis } from '@sluice/transport';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureLocalKey } from './local-key.ts';
 import { openState } from './state.ts';
 
@@ -48,6 +48,8 @@ describe('openState', () => {
 
 describe('ensureLocalKey', () => {
   const secret = 'a secret of at least 16 characters';
+
+  beforeEach(() => withRedis((client) => client.flushdb()));
 
   it('gives the same credential at every start, and after Redis lost everything', async () => {
     const first = await ensureLocalKey(redis.url, secret);
