@@ -240,7 +240,8 @@ describe('the command line', () => {
     const found = await call('search', '-t', at, '--verify', 'tokens', '--beyond', '4', ...flags, ...outputs);
     wrong.close();
     expect(found.code).toBe(1);
-    expect(found.errors).toMatch(/missed .* failed \d+\/s \(wrong text: gap\)\n/);
+    // A busy machine makes the client the bottleneck, which the line says behind it.
+    expect(found.errors).toMatch(/missed .* failed \d+\/s \(wrong text: gap\)(?: {2}client was|\n)/);
     expect(found.output).toMatch(/failed at 200\/s +\d+\/s {3}wrong text: gap 10\n/);
     expect(found.output).toMatch(
       /answered wrong: 200\/s \(wrong text: gap 10\), .*, 400\/s \(wrong text: gap 10\)/,
