@@ -104,14 +104,14 @@ async function startSentinelProcess({
   const file = join(directory, 'sentinel.conf');
   const lines = [
     `port ${port}`,
-    `dir ${directory}`,
-    `logfile ${join(directory, 'sentinel.log')}`,
+    `dir ${quoted(directory)}`,
+    `logfile ${quoted(join(directory, 'sentinel.log'))}`,
     `sentinel monitor group 127.0.0.1 ${masterPort} 1`,
     // A test about something else must not see a failover because its machine stood still.
     `sentinel down-after-milliseconds group ${downAfterMs}`,
     // A sentinel waits twice as long between two failovers.
     'sentinel failover-timeout group 1000',
-    ...(encryption?.settings.map((setting) => setting.join(' ')) ?? []),
+    ...(encryption?.settings.map(([name, value]) => `${name} ${quoted(value)}`) ?? []),
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
   // A sentinel that outlived its test would turn other tests' servers on the same ports into replicas.
@@ -127,6 +127,9 @@ async function startSentinelProcess({
   });
   return port;
 }
+
+/** A value as a line of a configuration holds it: a path may have a space, at which the value would end. */
+const quoted = (value: string): string => JSON.stringify(value);
 
 /** Sends one command to one server and returns its answer as text. */
 export async function ask(port: number, command: string, ...args: string[]): Promise<string> {
