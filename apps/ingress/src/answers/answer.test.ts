@@ -308,13 +308,13 @@ it.each([
 
 it('the prompt usage that the engine reported at the start is charged when nothing more is reported', async () => {
   const { ask, say } = createBench();
-  const exchange = { requestId: 'early', format: 'openai' } as Exchange;
-  const answer = ask('early', 'hi', nothing, exchange);
+  const exchange = { requestId: 'charged', format: 'openai' } as Exchange;
+  const answer = ask('charged', 'hi', nothing, exchange);
   await answer.begin();
-  say('early', [{ ...start, inputTokens: 5000, cacheReadTokens: 4000 }, text]);
+  say('charged', [{ ...start, inputTokens: 5000, cacheReadTokens: 4000 }, text]);
   answer.cancel();
   await until(async () => (await admission.inspect()).open === 0);
-  expect(await spentBy('early')).toBe(5005);
+  expect(await spentBy('charged')).toBe(5005);
   expect(exchange.usage).toEqual({ inputTokens: 5000, cacheReadTokens: 4000, outputTokens: 5 });
 });
 
@@ -362,12 +362,12 @@ it('a request that waits for another attempt costs nothing when its first was re
 
 it('several answers that were refused cost nothing either, unless one of them had begun', async () => {
   const { ask, say } = createBench();
-  for (const id of ['both', 'one']) await ask(id, 'hi', nothing, undefined, 2).begin();
-  say('both', [refused]);
+  for (const id of ['none', 'one']) await ask(id, 'hi', nothing, undefined, 2).begin();
+  say('none', [refused]);
   say('onec1', [start]);
   say('one', [refused]);
   await until(async () => (await admission.inspect()).open === 0);
-  expect(await spentBy('both')).toBe(0);
+  expect(await spentBy('none')).toBe(0);
   expect(await spentBy('one')).toBeGreaterThan(0);
 });
 
