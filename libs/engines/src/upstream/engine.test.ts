@@ -37,6 +37,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
   await Promise.all(engines.splice(0).map((engine) => engine.stop()));
   await server.close();
 });
@@ -730,6 +731,15 @@ describe('the readiness of an upstream engine', () => {
 });
 
 describe('the start of an upstream engine', () => {
+  /** Starts an engine, whose time is up when the test says so. */
+  function startUntil(engine: UpstreamEngine) {
+    const limit = new AbortController();
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(limit.signal);
+    const started = engine.start(new AbortController().signal);
+    started.catch(() => undefined);
+    return { started, timeIsUp: () => limit.abort() };
+  }
+
   it('waits for a server that is not ready yet, and reports that once', async () => {
     let asked = 0;
     server.answer = (response) => {
@@ -760,7 +770,22 @@ describe('the start of an upstream engine', () => {
     const port = typeof address === 'object' ? address?.port : 0;
     await new Promise((resolve) => vacant.close(resolve));
     const engine = createEngine({ baseUrl: `http://127.0.0.1:${port}/v1`, startTimeoutMs: 30 });
-    await expect(engine.start(new AbortController().signal)).rejects.toThrow(/did not answer.*ECONNREFUSED/);
+    const { started, timeIsUp } = startUntil(engine);
+    await expect.poll(() => readiness).toHaveLength(1);
+    timeIsUp();
+    await expect(started).rejects.toThrow(/did not answer in 30 ms: ECONNREFUSED/);
+  });
+
+  it('tells what it has found, if its time is up while it asks again', async () => {
+    let asked = 0;
+    server.answer = (response) => {
+      asked += 1;
+      if (asked === 1) response.writeHead(503).end('{}');
+    };
+    const { started, timeIsUp } = startUntil(createEngine());
+    await expect.poll(() => asked).toBe(2);
+    timeIsUp();
+    await expect(started).rejects.toThrow(/did not answer in 60000 ms: 503/);
   });
 
   it('ends with its signal', async () => {

@@ -99,18 +99,22 @@ export class Probe {
   async awaitServer(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const { origin } = this.options;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs), this.stopping.signal]);
-    let isWaiting = false;
+    /** What was found last; absent while nothing was. */
+    let known: string | undefined;
     for (let found = await this.ask(limit); found !== undefined; found = await this.ask(limit)) {
       if (found === '401')
         throw new SluiceError('unavailable', `${origin} refuses the credential of this backend`);
-      if (!isWaiting && !limit.aborted) this.options.onChange(false, `waiting for ${origin}: ${found}`);
-      isWaiting = true;
+      // Who asks when the time is up has found out nothing.
+      if (!limit.aborted) {
+        if (known === undefined) this.options.onChange(false, `waiting for ${origin}: ${found}`);
+        known = found;
+      }
       const isOver = await sleep(retryMs, false, { signal: limit }).catch(() => true);
       if (!isOver && !limit.aborted) continue;
       const fact = signal.aborted ? 'was not waited for any longer' : `did not answer in ${timeoutMs} ms`;
-      throw new SluiceError('unavailable', `${origin} ${fact}: ${found}`);
+      throw new SluiceError('unavailable', `${origin} ${fact}: ${known ?? found}`);
     }
-    if (isWaiting) this.options.onChange(true);
+    if (known !== undefined) this.options.onChange(true);
     this.wasThere = this.isThere;
     this.interval = setInterval(() => this.tick(), Math.min(retryMs, this.options.intervalMs));
     // Probing is no reason to keep a process alive.
