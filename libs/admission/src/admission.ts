@@ -231,7 +231,8 @@ class RedisAdmission implements Admission {
 
   /**
    * Answers for a reservation whose reply was lost, although the script may have run: a request whose jobs already run
-   * must have been admitted, any other is settled. Throws `unavailable` for that.
+   * must have been admitted, any other is given up, so that nothing is taken even if the script runs after that. Throws
+   * `unavailable` for that.
    */
   private async withoutReply(
     { requestId, parts }: Reservation,

@@ -4,6 +4,8 @@ import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Admission, createAdmission } from './admission.ts';
 import type { Entrance } from './claim.ts';
+import { Ledger } from './ledger.ts';
+import { poolBook, tenantBook } from './names.ts';
 import { startClusterOfOne, TestBed } from './test-bed.ts';
 
 const queue = poolQueueKeys('gpu');
@@ -48,6 +50,16 @@ describe.each([
     expect(await waiting()).toEqual(['a', 'b']);
     expect(await redis.hget(`${queue.jobPrefix}b`, 'data')).toBe('{"of":"b"}');
     expect(await redis.exists(queue.marker)).toBe(1);
+  });
+
+  it('enters no queue if it was given up before it came', async () => {
+    const claim = bed.claim({ limits: ofTenant });
+    const books = [tenantBook('acme'), poolBook('gpu')];
+    await new Ledger(redis, 15_000).settle({ requestId: claim.requestId, books });
+    await admission.admit(claim, jobs('late'));
+    expect(await waiting()).toEqual([]);
+    await admission.admit(bed.claim({ limits: ofTenant }), jobs('next'));
+    expect(await waiting()).toEqual(['next']);
   });
 
   it('is gone by itself when nobody takes it', async () => {

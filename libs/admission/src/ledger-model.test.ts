@@ -40,6 +40,8 @@ const ofPool = ({ jobs }: Wish): Asked[] => [
 /** The same rules without Redis: what is held follows from who holds it. */
 class Model {
   readonly open = new Map<string, Wish & { seen: number }>();
+  /** Requests that were given up before they took anything. */
+  private readonly givenUp = new Set<string>();
   private rate = 0;
   private spent = 0;
 
@@ -53,7 +55,7 @@ class Model {
 
   /** Index of the check that says no for longest, the pool's only where no other does; absent where all is taken. */
   reserve(id: string, wish: Wish): number | undefined {
-    if (this.open.has(id)) return undefined;
+    if (this.open.has(id) || this.givenUp.has(id)) return undefined;
     const amounts = [wish.jobs, wish.tokens, wish.tokens, wish.jobs];
     const most = Object.values(max);
     const levels = this.levels;
@@ -73,6 +75,7 @@ class Model {
 
   settle(id: string, charge: number | undefined): boolean {
     const held = this.open.get(id);
+    if (!held && charge === undefined) this.givenUp.add(id);
     if (!held) return false;
     this.open.delete(id);
     this.rate = Math.max(0, this.rate + (charge ?? 0) - held.tokens);

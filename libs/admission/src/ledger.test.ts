@@ -66,6 +66,27 @@ it('records are a table in Redis, in which one of many is found at once, however
   expect(await redis.exists(`${book}:records`)).toBe(0);
 });
 
+it('a reservation that arrives after it was given up takes nothing, and is forgotten by itself', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const lease = { primitive: 'lease', amount: 1, max: 1, key: `${book}:l` } as const;
+  const givesUp = () => ledger.settle({ requestId: 'late', books: [book] });
+  // Repeated, as when the answer to the first was lost.
+  expect([await givesUp(), await givesUp()]).toEqual([false, false]);
+  for (const key of [`${book}:open`, `${book}:records`]) {
+    expect(await redis.pttl(key)).toBeGreaterThan(0);
+    expect(await redis.pttl(key)).toBeLessThanOrEqual(15_000);
+  }
+  await ledger.reserve(request('late', lease));
+  expect(await ledger.inspect(book, [lease])).toEqual({ requests: 0, reserved: 0, levels: [0] });
+  expect((await ledger.reserve(request('next', lease))).refused).toBeUndefined();
+  expect(await redis.pttl(`${book}:records`)).toBeGreaterThan(15_000);
+  await ledger.settle({ requestId: 'next', books: [book], charge: 0 });
+  await redis.zadd(`${book}:open`, 0, 'late');
+  await ledger.sweep(book);
+  expect(await redis.keys('*')).toEqual([]);
+});
+
 it('a rate never lets more through than a full bucket and what flowed in since', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const [max, periodMs] = [20, 200];

@@ -51,7 +51,10 @@ export interface Settlement {
   requestId: string;
   /** The books in which the request has parts; that of its pool comes last. */
   books: readonly Book[];
-  /** Tokens to book; absent gives everything back as if it had never been taken. */
+  /**
+   * Tokens to book; absent gives everything back as if it had never been taken. What has not been taken yet is not
+   * taken later either: the reservation may be on its way still.
+   */
   charge?: number;
   /** Adds this generation to the mean service time of the pool. */
   durationMs?: number | undefined;

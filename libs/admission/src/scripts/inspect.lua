@@ -8,8 +8,9 @@ shortenLeases(book, tonumber(ARGV[3]), tonumber(ARGV[2]))
 sweep(book)
 local records = redis.call('HVALS', book.recordsKey)
 book.isEmpty = #records == 0
-local reservedTokens = 0
+local reservedTokens, requests = 0, redis.call('ZCARD', book.openKey)
 for _, text in ipairs(records) do
+  if text == givenUp then requests = requests - 1 end
   local holds, amounts = heldOf(book, text)
   for index, hold in ipairs(holds) do
     if hold.settles or hold.primitive == 'budget' then
@@ -21,4 +22,4 @@ local levels = {}
 for index, check in ipairs(cjson.decode(ARGV[1])) do
   levels[index] = levelOf[check.primitive](check, book)
 end
-return cjson.encode({ requests = redis.call('ZCARD', book.openKey), reserved = reservedTokens, levels = levels })
+return cjson.encode({ requests = requests, reserved = reservedTokens, levels = levels })

@@ -178,6 +178,18 @@ local function settle(book, id, charge)
   return holds
 end
 
+-- The record of a request that was given up before its reservation came. That may be on its way still: what a
+-- connection has sent arrives even if it was closed meanwhile, and after what the next one sends. It finds this record
+-- and takes nothing. A blank at the end tells it from what a renewal records of a request that holds nothing.
+local givenUp = '0 0 [] [] '
+-- As long as a lease. What TCP has lost comes again within it: after 0.2, 0.6, 1.4, 3, 6.2 and 12.6 s.
+local givenUpLifeMs = 15 * 1000
+local function giveUp(book, id)
+  writeRecord(book, id, givenUp)
+  addMember(book.openKey, string.format('%.0f', at + givenUpLifeMs), id)
+  book.hasGivenUp = true
+end
+
 -- Shortens leases that end later than any that can be taken now. They were taken before the clock was set back, and
 -- would last until it has caught up. A request that is still looked after renews its lease in time.
 local function shortenLeases(book, longestLeaseMs, leaseMs)

@@ -1,5 +1,5 @@
 -- For each request in turn, takes all of its parts or none, and puts the jobs of admitted requests into the queue of
--- their pool. A repeated request id takes nothing more.
+-- their pool. A repeated request id takes nothing more, and one that was given up takes and puts in nothing.
 --   ARGV[1] lease ms   ARGV[2] ms that a lease of any ingress lasts at most
 --   ARGV[3] number of lists of checks; then for each list: the number of its book, the checks as JSON, and the checks
 --           as a record keeps them
@@ -16,8 +16,10 @@ local leaseMs = tonumber(ARGV[1])
 local diesAt = string.format('%.0f', at + leaseMs)
 for _, book in ipairs(books) do
   sweep(book)
-  book.wasEmpty = redis.call('EXISTS', book.recordsKey) == 0
-  book.isEmpty = book.wasEmpty
+  local lifeMs = redis.call('PTTL', book.recordsKey)
+  book.isEmpty = lifeMs == -2
+  -- Or it holds nothing but requests that were given up.
+  book.isNew = lifeMs <= givenUpLifeMs
 end
 
 -- A pool becomes busy when half of its slots are taken, and calm when fewer have been taken for a minute. That is long
@@ -274,12 +276,13 @@ eachRequest(function(id, input, asked, from)
     return
   end
   takeAll(id, input, asked, from)
+  if asked[#asked].book.records[id] == givenUp then return end
   enter(backlog, levels + answers[levels - 1], from + #asked + 1)
 end)
 writeBooks()
 writePools()
 for _, book in ipairs(books) do
-  if book.wasEmpty and not book.isEmpty then keepBook(book) end
+  if book.isNew and not book.isEmpty then keepBook(book) end
 end
 for _, list in pairs(entering) do putJobs(list.queue, at, list.jobs) end
 -- What refuses may be leases of a dead ingress from before the clock was set back. Nobody else shortens them while the

@@ -1,4 +1,5 @@
--- Settles requests in their books. Settling a request again does nothing.
+-- Settles requests in their books. Settling a request again does nothing. One that is to give everything back, and has
+-- taken nothing yet, takes nothing later either.
 --   ARGV, for each request: its id; numbers of its books, as '2 1'; tokens to book, or '' to give everything back;
 --         service time of this generation in ms, or '', which goes into the mean of its last book, and of its
 --         tenant there where tenants share; as '>60000' where it counts only if it is more than the mean
@@ -43,7 +44,10 @@ for index = 1, #ARGV, 4 do
   local theirs, charge, durationMs = booksOf(ARGV[index + 1]), tonumber(ARGV[index + 2]), ARGV[index + 3]
   local settled = 0
   for part = 1, #theirs do
-    local holds = settle(theirs[part], ARGV[index], charge)
+    local text = theirs[part].records[ARGV[index]]
+    local isGivenUp = text == givenUp or not text and charge == nil
+    local holds = not isGivenUp and settle(theirs[part], ARGV[index], charge)
+    if isGivenUp then giveUp(theirs[part], ARGV[index]) end
     if holds then
       settled = 1
       if part == #theirs and durationMs ~= '' then addToMeans(theirs[part], holds, durationMs) end
@@ -52,5 +56,12 @@ for index = 1, #ARGV, 4 do
   answers[#answers + 1] = settled
 end
 writeBooks()
+for _, book in ipairs(books) do
+  -- Without an expiry, its keys have just been made, and nobody has promised to look after them.
+  if book.hasGivenUp and redis.call('PTTL', book.recordsKey) == -1 then
+    redis.call('PEXPIRE', book.openKey, givenUpLifeMs)
+    redis.call('PEXPIRE', book.recordsKey, givenUpLifeMs)
+  end
+end
 for key, mean in pairs(means) do redis.call('SET', key, number(mean), 'PX', livesMs[key]) end
 return cmsgpack.pack(answers)
