@@ -157,13 +157,15 @@ it('a model without workers has a fallback that answers', async () => {
 
 it('an answer that broke off before the client saw it is given by the next model', async () => {
   local.answerWith(async (exchange) => {
-    await exchange.raw('data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n');
+    const choices = [{ index: 0, delta: { role: 'assistant', content: '', mood: 'of the first' } }];
+    await exchange.raw(`data: ${JSON.stringify({ system_fingerprint: 'fp_first', choices })}\n\n`);
     exchange.cut();
   });
   const { status, served, text } = await ask({ stream: true });
   expect({ status, served }).toEqual({ status: 200, served: 'large' });
   expect(text.match(/"role":"assistant"/g)).toHaveLength(1);
   expect(text).toContain('from afar');
+  expect(text).not.toContain('first');
 });
 
 it('a stream that fails after its first token ends with that error, and no other model is asked', async () => {

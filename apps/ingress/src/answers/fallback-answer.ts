@@ -3,7 +3,6 @@ import {
   type ErrorInfo,
   type ErrorKind,
   type GenerationEvent,
-  isContent,
   isTerminal,
   SluiceError,
 } from '@sluice/canonical';
@@ -12,6 +11,7 @@ import { type Exchange, noteAnotherModel, noteError } from '../exchange.ts';
 import type { Services } from '../services.ts';
 import { Answer } from './answer.ts';
 import { type AnswerPlan, type AnswerSink, deadlineOf, type RunningAnswer } from './answer-plan.ts';
+import { Prelude } from './prelude.ts';
 
 /** Failures of a model that another one may not have. */
 const failures: ReadonlySet<ErrorKind> = new Set([
@@ -53,11 +53,10 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private turns = 0;
   /** Why the model that was asked for does not answer; absent while it may. */
   private reason: SluiceError | undefined;
-  /** Choices of which the client has the start. */
-  private readonly started = new Set<number>();
+  private readonly prelude = new Prelude();
   /** Whether one of the answers was admitted, and so has counted as the request. */
   private isCounted = false;
-  /** Whether the client has more than a start. */
+  /** Whether the client has anything of an answer. */
   private isSeen = false;
   private isOver = false;
   private isPaused = false;
@@ -104,11 +103,10 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
 
   onEvents(choice: number, events: GenerationEvent[]): void {
     const { stream } = this.plan.call;
-    // A client that reads along has the start of the model before; for the others, a second one begins the answer anew.
-    const fresh = stream && this.started.has(choice) ? events.filter(({ type }) => type !== 'start') : events;
-    if (fresh.some(({ type }) => type === 'start')) this.started.add(choice);
-    this.isSeen ||= fresh.some((event) => isTerminal(event) || (stream && isContent(event)));
-    this.sink.onEvents(choice, fresh);
+    // For a client that does not read along, a second start begins the answer anew.
+    const passed = stream ? this.prelude.take(choice, events) : events;
+    this.isSeen ||= stream ? passed.length > 0 : passed.some(isTerminal);
+    if (passed.length > 0) this.sink.onEvents(choice, passed);
   }
 
   onDefect(error: unknown): void {
@@ -130,6 +128,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private turn(error: SluiceError): SluiceError | undefined {
     if (!this.mayTurn(error)) return error;
     this.reason ??= error;
+    this.prelude.forget();
     const { asked, exchange, services } = this;
     const id = asked.model.fallbacks[this.turns];
     this.turns += 1;

@@ -1,0 +1,43 @@
+import type { GenerationEvent } from '@sluice/canonical';
+import { describe, expect, it } from 'vitest';
+import { Prelude } from './prelude.ts';
+
+const start = (id: string): GenerationEvent => ({ type: 'start', id, model: 'm', createdAt: 1 });
+const own: GenerationEvent = { type: 'opaque', format: 'openai', value: { delta: { news: 1 } } };
+const text: GenerationEvent = { type: 'text-delta', block: 0, text: 'a' };
+const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
+const error: GenerationEvent = { type: 'error', error: { kind: 'unavailable', message: 'away' } };
+
+describe('what comes before the first content', () => {
+  it('waits for it, and goes before it', () => {
+    const prelude = new Prelude();
+    expect(prelude.take(0, [start('a')])).toEqual([]);
+    expect(prelude.take(0, [own])).toEqual([]);
+    expect(prelude.take(0, [text])).toEqual([start('a'), own, text]);
+    expect(prelude.take(0, [own])).toEqual([own]);
+  });
+
+  it('waits for the content of its own choice', () => {
+    const prelude = new Prelude();
+    expect(prelude.take(0, [start('a')])).toEqual([]);
+    expect(prelude.take(1, [start('b'), text])).toEqual([start('b'), text]);
+    expect(prelude.take(0, [text])).toEqual([start('a'), text]);
+  });
+
+  it('goes before the end of an answer that has no content', () => {
+    const prelude = new Prelude();
+    prelude.take(0, [start('a')]);
+    expect(prelude.take(0, [finish])).toEqual([start('a'), finish]);
+  });
+
+  it('goes with the model that fails before its content', () => {
+    const prelude = new Prelude();
+    prelude.take(0, [start('a'), own]);
+    prelude.forget();
+    expect(prelude.take(0, [start('b')])).toEqual([]);
+    expect(prelude.take(0, [text])).toEqual([start('b'), text]);
+    const failing = new Prelude();
+    failing.take(0, [start('a'), own]);
+    expect(failing.take(0, [error])).toEqual([error]);
+  });
+});
