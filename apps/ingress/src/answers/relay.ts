@@ -17,7 +17,8 @@ export interface RelayOptions {
   response: ResponseWriter;
   encoder: StreamEncoder;
   choices: number;
-  headers(): Record<string, string>;
+  /** `isAnswer`: an answer begins. Otherwise a keep-alive comes before it. */
+  headers(isAnswer: boolean): Record<string, string>;
   /** Silence after which the stream is opened, or sent a keep-alive, milliseconds. */
   keepAliveMs: number;
   /** How long a client may read nothing while its buffer is full, milliseconds. */
@@ -78,7 +79,7 @@ export class Relay implements Ticking {
           this.options.refuse(event.error);
           return;
         }
-        text += this.open();
+        text += this.open(true);
       }
       text += encoder.push(event, choice);
       if (!isTerminal(event)) continue;
@@ -101,7 +102,7 @@ export class Relay implements Ticking {
     const { options } = this;
     this.writtenAt = options.now();
     if (options.response.destroyed || this.isFull || this.isEnded) return;
-    const text = this.isOpen ? '' : this.open();
+    const text = this.isOpen ? '' : this.open(false);
     this.write(text + options.encoder.keepAlive());
   }
 
@@ -111,14 +112,14 @@ export class Relay implements Ticking {
   }
 
   /** Writes the head, and returns the text of the start events that waited for it. */
-  private open(): string {
+  private open(isAnswer: boolean): string {
     const { response, encoder } = this.options;
     this.isOpen = true;
     response.writeHead(200, {
       'content-type': encoder.contentType,
       'cache-control': 'no-cache',
       'x-accel-buffering': 'no',
-      ...this.options.headers(),
+      ...this.options.headers(isAnswer),
     });
     let text = '';
     for (const { choice, event } of this.waiting) text += encoder.push(event, choice);

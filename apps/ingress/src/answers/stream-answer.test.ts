@@ -170,6 +170,20 @@ it('an error that comes before anything else is told with its status', async () 
   }
 });
 
+it('a model that stands in is named once its answer begins, and not before', async () => {
+  for (const { way, codec } of cases) {
+    for (const isLate of [false, true]) {
+      using asked = await ask(way, codec);
+      await asked.admit();
+      Object.assign(asked.exchange, { model: 'next', askedModel: 'first' });
+      if (isLate) asked.pass(keepAliveMs);
+      else asked.say(0, [start, textOf('one')]);
+      const response = await asked.answered;
+      expect(response.headers.get('x-sluice-model')).toBe(isLate ? null : 'next');
+    }
+  }
+});
+
 it('a client that leaves its stream ends the generation, and nothing of the stream stays', async () => {
   for (const { way, codec } of cases) {
     using asked = await ask(way, codec);

@@ -74,8 +74,11 @@ class StreamAnswer implements RelayOptions {
     return this.services.monotonic();
   }
 
-  headers(): Record<string, string> {
-    return replyHeaders(this.exchange, this.services);
+  headers(isAnswer: boolean): Record<string, string> {
+    const headers = replyHeaders(this.exchange, this.services);
+    // Yet another model may answer in the end.
+    if (!isAnswer) delete headers['x-sluice-model'];
+    return headers;
   }
 
   refuse(error: ErrorInfo): void {
