@@ -225,6 +225,8 @@ it('a request that no other model may answer is told and logged as the first one
     model: 'stranded',
     outcome: 'upstream-failed',
     attempts: 1,
+    worker: expect.any(String),
+    queueWaitMs: expect.any(Number),
   });
 });
 

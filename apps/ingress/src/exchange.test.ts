@@ -121,9 +121,9 @@ describe('an exchange', () => {
 
   it('logs and counts what each model has cost, and logs the wait for the one that answers', async () => {
     Object.assign(exchange, { queueWaitMs: 900, claimedAt: at, worker: 'w1' });
+    noteUsage(exchange, { inputTokens: 10, outputTokens: 2, cacheReadTokens: 4 });
     noteAnotherModel(exchange, 'm', 'other');
-    noteUsage(exchange, 'm', { inputTokens: 10, outputTokens: 2, cacheReadTokens: 4 });
-    noteUsage(exchange, 'other', { inputTokens: 11, outputTokens: 3, reasoningTokens: 1 });
+    noteUsage(exchange, { inputTokens: 11, outputTokens: 3, reasoningTokens: 1 });
     closeExchange(exchange, 200, services());
     expect(lines[0]).toMatchObject({
       ...{ model: 'other', askedModel: 'm', inputTokens: 21, outputTokens: 5 },
@@ -148,9 +148,9 @@ describe('an exchange', () => {
   });
 
   it('tells nothing of a model that has spent nothing', async () => {
+    noteUsage(exchange, { inputTokens: 0, outputTokens: 0 });
     noteAnotherModel(exchange, 'm', 'other');
-    noteUsage(exchange, 'm', { inputTokens: 0, outputTokens: 0 });
-    noteUsage(exchange, 'other', usage);
+    noteUsage(exchange, usage);
     closeExchange(exchange, 200, services());
     expect(lines[0]).toMatchObject({ model: 'other', ...usage });
     expect(lines[0]).not.toHaveProperty('byModel');

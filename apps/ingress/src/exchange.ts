@@ -47,7 +47,7 @@ export interface Exchange {
   tokenGaps?: DurationSeries;
   /** The tokens that it is charged for; absent if it never entered the queue. */
   usage?: Usage;
-  /** The same for each model that has spent any; absent if only `model` has. */
+  /** The same for each model that has spent any; absent if none had when another one was turned to. */
   byModel?: ModelUsage[];
   /** Absent without tracing, and until it is known what is asked. */
   span?: TraceSpan;
@@ -124,10 +124,10 @@ const tokenCounts = [
   'reasoningTokens',
 ] as const;
 
-/** Adds what this model's answer has cost. When it is settled, another model may be the one that is to answer. */
-export function noteUsage(exchange: Exchange, model: string, usage: Usage): void {
-  const { usage: sum, byModel } = exchange;
-  if (byModel || model !== exchange.model) noteShare(exchange, model, usage);
+/** Adds what an answer of the model has cost that was to give it. */
+export function noteUsage(exchange: Exchange, usage: Usage): void {
+  const { usage: sum } = exchange;
+  if (exchange.byModel) noteShare(exchange, usage);
   if (!sum) {
     exchange.usage = usage;
     return;
@@ -137,23 +137,35 @@ export function noteUsage(exchange: Exchange, model: string, usage: Usage): void
     if (usage[count] !== undefined) exchange.usage[count] = (sum[count] ?? 0) + usage[count];
 }
 
-function noteShare(exchange: Exchange, model: string, usage: Usage): void {
+function noteShare(exchange: Exchange, usage: Usage): void {
+  const { model, byModel = [] } = exchange;
+  if (model === undefined) return;
   const share: ModelUsage = { model };
   for (const count of tokenCounts) if (usage[count]) share[count] = usage[count];
-  if (Object.keys(share).length > 1) exchange.byModel = [...(exchange.byModel ?? []), share];
+  if (Object.keys(share).length > 1) exchange.byModel = [...byModel, share];
+}
+
+/** How one model's answer to a request waited, and who had it last. */
+export interface Run {
+  queueWaitMs: number | undefined;
+  claimedAt: number | undefined;
+  worker: string | undefined;
 }
 
 /**
- * Notes which model is to answer, and forgets how the one before waited. Without a fallback that is the one that was
- * asked for.
+ * Notes which model is to answer, which without a fallback is the one that was asked for. Call it once the answer before
+ * is settled. Forgets how that one waited and ran, and returns it.
  */
-export function noteAnotherModel(exchange: Exchange, asked: string, model: string): void {
+export function noteAnotherModel(exchange: Exchange, asked: string, model: string): Run {
+  const { queueWaitMs, claimedAt, worker, usage } = exchange;
+  if (usage && !exchange.byModel) noteShare(exchange, usage);
   delete exchange.queueWaitMs;
   delete exchange.claimedAt;
   delete exchange.worker;
   exchange.model = model;
   if (model === asked) delete exchange.askedModel;
   else exchange.askedModel = asked;
+  return { queueWaitMs, claimedAt, worker };
 }
 
 /** Makes the error the outcome, even if another answer to the same request had succeeded before. */

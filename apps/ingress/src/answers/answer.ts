@@ -275,8 +275,7 @@ export class Answer implements RunningAnswer {
     for (const [choice, usage] of this.ahead ?? []) this.spending.add(usage, this.deliveredBy(choice));
     const hasBegun = this.ticket !== undefined || this.slotTime.hasBegun;
     noteAttempts(this.exchange, hasBegun ? this.generations : []);
-    const known = { inputTokens: this.estimatedInputTokens };
-    if (hasBegun) noteUsage(this.exchange, this.plan.model.id, { ...known, ...this.spent() });
+    if (hasBegun) noteUsage(this.exchange, { inputTokens: this.estimatedInputTokens, ...this.spent() });
     this.releaseTicket();
   }
 

@@ -7,7 +7,7 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import { fallbackReasons } from '@sluice/runtime';
-import { type Exchange, noteAnotherModel, noteError } from '../exchange.ts';
+import { type Exchange, noteAnotherModel, noteError, type Run } from '../exchange.ts';
 import type { Services } from '../services.ts';
 import { Answer } from './answer.ts';
 import { type AnswerPlan, type AnswerSink, deadlineOf, type RunningAnswer } from './answer-plan.ts';
@@ -53,6 +53,8 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private turns = 0;
   /** Why the model that was asked for does not answer; absent while it may. */
   private reason: SluiceError | undefined;
+  /** How that model waited and ran; absent until another one was turned to. */
+  private askedRun: Run | undefined;
   private readonly prelude = new Prelude();
   /** Whether one of the answers was admitted, and so has counted as the request. */
   private isCounted = false;
@@ -81,6 +83,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error;
       const told = this.turn(error);
+      if (told !== error) this.noteTurn(told);
       if (told) throw told;
       await this.begin();
     }
@@ -119,6 +122,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     if (told === failure) return undefined;
     return () => {
       if (this.isOver) return;
+      this.noteTurn(told);
       if (told) this.tell(told);
       else this.begin().catch((error: unknown) => this.tell(error));
     };
@@ -134,7 +138,6 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     this.turns += 1;
     const model = id === undefined ? undefined : services.catalog.models.get(id);
     const pool = model && services.catalog.pools.get(model.pool);
-    noteAnotherModel(exchange, asked.model.id, model?.id ?? asked.model.id);
     if (!model || !pool) return this.reason;
     const reason = fallbackReasons.find((known) => known === error.kind) ?? 'other';
     services.metrics.fallbacks.inc({ model: asked.model.id, fallback: model.id, reason });
@@ -142,6 +145,14 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     const deadlineAt = Math.min(asked.deadlineAt, deadlineOf(model, services));
     this.plan = { ...asked, id: `${asked.id}m${this.turns}`, model, pool, deadlineAt };
     return undefined;
+  }
+
+  /** Notes who is to answer, after the answer before was settled, or how the model that was asked for has failed. */
+  private noteTurn(told: SluiceError | undefined): void {
+    const { asked, plan, exchange } = this;
+    const before = noteAnotherModel(exchange, asked.model.id, told ? asked.model.id : plan.model.id);
+    this.askedRun ??= before;
+    if (told) Object.assign(exchange, this.askedRun);
   }
 
   private mayTurn({ kind, options: { detail, refusedBy } }: SluiceError): boolean {
