@@ -17,7 +17,10 @@ beforeAll(async () => {
     workers: 2,
     settings: {
       pools: { chat: { backend: { engine: 'upstream', baseUrl: server.baseUrl } } },
-      models: { chat: { pool: 'chat', backendModel: 'theirs' } },
+      models: {
+        chat: { pool: 'chat', backendModel: 'theirs' },
+        first: { pool: 'chat', backendModel: 'broken', fallbacks: ['chat'] },
+      },
     },
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.baseUrl },
   });
@@ -40,7 +43,12 @@ const sayHello: ChatScript = async (exchange) => {
 
 const parentId = '00f067aa0ba902b7';
 
-async function ask({ key = gateway.apiKey, flags = '01', path = '/v1/chat/completions' } = {}) {
+async function ask({
+  key = gateway.apiKey,
+  flags = '01',
+  path = '/v1/chat/completions',
+  model = 'chat',
+} = {}) {
   const response = await fetch(`${gateway.baseUrl}${path}`, {
     method: 'POST',
     headers: {
@@ -49,7 +57,7 @@ async function ask({ key = gateway.apiKey, flags = '01', path = '/v1/chat/comple
       traceparent: `00-${traceId}-${parentId}-${flags}`,
       tracestate: 'vendor=1',
     },
-    body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: prompt }] }),
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: prompt }] }),
   });
   return { text: await response.text(), requestId: response.headers.get('x-request-id') ?? '' };
 }
@@ -128,6 +136,22 @@ it('the trace of a request whose worker died tells why there was another attempt
     attributes: { 'sluice.attempts': 2 },
   });
   expect(named(spans, 'chat theirs')?.attributes['sluice.attempt']).toBe(2);
+});
+
+it('the trace of a request that another model answered tells both models', async () => {
+  server.answerWith(async (exchange) => {
+    if (exchange.request.body.model === 'broken') return exchange.fail(500, { error: { message: 'broken' } });
+    return sayHello(exchange);
+  });
+  await ask({ model: 'first' });
+  const spans = await spansOf(4);
+  expect(named(spans, 'chat first')).toMatchObject({
+    hasFailed: false,
+    events: ['fallback to chat: upstream-failed', 'first token'],
+    attributes: { 'gen_ai.request.model': 'first', 'gen_ai.response.model': 'chat' },
+  });
+  expect(named(spans, 'chat broken')).toMatchObject({ hasFailed: true });
+  expect(named(spans, 'chat theirs')).toMatchObject({ hasFailed: false });
 });
 
 it('a request that is refused at once has a span, which is no failure of the gateway', async () => {

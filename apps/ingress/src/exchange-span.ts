@@ -33,7 +33,8 @@ export function closeSpan(exchange: Exchange, end: ExchangeEnd, tracing: Tracing
     ...(isOurs(end) && { error: outcome }),
     attributes: {
       'gen_ai.operation.name': isCall ? operationOf(exchange) : undefined,
-      'gen_ai.request.model': exchange.model,
+      'gen_ai.request.model': exchange.askedModel ?? exchange.model,
+      'gen_ai.response.model': exchange.askedModel === undefined ? undefined : exchange.model,
       'gen_ai.usage.input_tokens': usage?.inputTokens,
       'gen_ai.usage.output_tokens': usage?.outputTokens,
       'http.response.status_code': status,
