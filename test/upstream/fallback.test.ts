@@ -10,9 +10,9 @@ const answers =
     await exchange.finish('stop', { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 });
   };
 const fails =
-  (status: number): ChatScript =>
+  (status: number, headers: Record<string, string> = {}): ChatScript =>
   (exchange) =>
-    exchange.fail(status, { error: { message: `as the server says: ${status}` } });
+    exchange.fail(status, { error: { message: `as the server says: ${status}` } }, headers);
 
 let local: ChatServer;
 let remote: ChatServer;
@@ -77,6 +77,7 @@ async function ask({ model = 'small', stream = false, key = gateway.apiKey }: As
   return {
     status: response.status,
     served: response.headers.get('x-sluice-model'),
+    retryAfter: response.headers.get('retry-after'),
     requestId: response.headers.get('x-request-id') ?? '',
     text: await response.text(),
   };
@@ -201,6 +202,17 @@ it.each([false, true])('if no model answers, the client hears of its own (stream
   expect({ status, served }).toEqual({ status: 429, served: null });
   expect(text).toContain('as the server says: 429');
   expect(await lineOf(requestId)).toMatchObject({ model: 'small', outcome: 'rate-limited' });
+});
+
+it('if all models are full, the client may come again when the first of them has room', async () => {
+  local.answerWith(async (exchange) => {
+    const wait = exchange.request.body.model === 'small' ? '30' : '50';
+    return fails(429, { 'retry-after': wait })(exchange);
+  });
+  remote.answerWith(fails(429, { 'retry-after': '7' }));
+  expect(await ask()).toMatchObject({ status: 429, served: null, retryAfter: '7' });
+  remote.answerWith(fails(503, { 'retry-after': '2' }));
+  expect(await ask()).toMatchObject({ status: 429, served: null, retryAfter: '30' });
 });
 
 it('a limit of the caller is not got around, and a failed model gives its place back at once', async () => {

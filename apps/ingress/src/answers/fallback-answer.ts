@@ -22,6 +22,8 @@ const failures: ReadonlySet<ErrorKind> = new Set([
 ]);
 /** Refusals that are about the pool. The others are about the caller, or about all pools. */
 const refusals: ReadonlySet<string> = new Set([saturationRefusal, workersRefusal]);
+/** What a model says that may have room for the request later. */
+const full: ReadonlySet<ErrorKind> = new Set(['saturated', 'rate-limited']);
 /** What ends a request whatever models are left. */
 const ends: ReadonlySet<ErrorKind> = new Set(['cancelled', 'deadline-exceeded', 'internal']);
 
@@ -53,6 +55,8 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private turns = 0;
   /** Why the model that was asked for does not answer; absent while it may. */
   private reason: SluiceError | undefined;
+  /** After how long the first of the models may have room, as far as they say. */
+  private soonestMs = Number.POSITIVE_INFINITY;
   /** How that model waited and ran; absent until another one was turned to. */
   private askedRun: Run | undefined;
   private readonly prelude = new Prelude();
@@ -132,13 +136,15 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private turn(error: SluiceError): SluiceError | undefined {
     if (!this.mayTurn(error)) return error;
     this.reason ??= error;
+    const { kind, options } = error;
+    if (full.has(kind)) this.soonestMs = Math.min(this.soonestMs, options.retryAfterMs ?? this.soonestMs);
     this.prelude.forget();
     const { asked, exchange, services } = this;
     const id = asked.model.fallbacks[this.turns];
     this.turns += 1;
     const model = id === undefined ? undefined : services.catalog.models.get(id);
     const pool = model && services.catalog.pools.get(model.pool);
-    if (!model || !pool) return this.reason;
+    if (!model || !pool) return withWait(this.reason, this.soonestMs);
     const reason = fallbackReasons.find((known) => known === error.kind) ?? 'other';
     services.metrics.fallbacks.inc({ model: asked.model.id, fallback: model.id, reason });
     exchange.span?.addEvent(`fallback to ${model.id}: ${error.kind}`, services.monotonic());
@@ -179,6 +185,13 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private passPause(): void {
     if (this.isPaused) this.answer?.pause();
   }
+}
+
+/** The error with the wait after which another model may answer, if that is shorter. */
+function withWait(error: SluiceError, waitMs: number): SluiceError {
+  const { kind, message, options } = error;
+  if (options.retryAfterMs === undefined || options.retryAfterMs <= waitMs) return error;
+  return new SluiceError(kind, message, { ...options, retryAfterMs: waitMs });
 }
 
 function errorOf({ kind, message, ...options }: ErrorInfo): SluiceError {
