@@ -40,6 +40,8 @@ beforeAll(async () => {
         orphan: { pool: 'gone', fallbacks: ['large'] },
         lost: { pool: 'gone' },
         stranded: { pool: 'local', fallbacks: ['lost'] },
+        hasty: { pool: 'remote', requestTimeoutMs: 300 },
+        patient: { pool: 'local', fallbacks: ['hasty', 'large'] },
       },
     },
   });
@@ -226,6 +228,17 @@ it('a limit of the caller is not got around, and a failed model gives its place 
   const turns = await gateway.metric('sluice_fallbacks_total');
   expect(await ask({ key })).toMatchObject({ status: 429, served: null });
   expect(await gateway.metric('sluice_fallbacks_total')).toBe(turns);
+});
+
+it('a fallback whose own time is over gives way to the next, while that of the request is not', async () => {
+  local.answerWith(fails(500));
+  remote.answerWith(async (exchange) => {
+    if (exchange.request.body.model === 'hasty') return exchange.closed;
+    return answers('in time')(exchange);
+  });
+  const { status, served, text } = await ask({ model: 'patient' });
+  expect({ status, served }).toEqual({ status: 200, served: 'large' });
+  expect(text).toContain('in time');
 });
 
 it('a request that no other model may answer is told and logged as the first one ended', async () => {

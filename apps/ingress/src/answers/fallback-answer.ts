@@ -166,8 +166,13 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     // A request that takes workers down would do so in every pool.
     if (detail === 'poison' || detail === 'drained') return false;
     // A fallback that cannot answer for whatever reason does not change what is wrong with the model that was asked for.
-    if (this.reason) return !ends.has(kind);
+    if (this.reason) return !ends.has(kind) || (kind === 'deadline-exceeded' && this.isHasty);
     return refusedBy === undefined ? failures.has(kind) : refusals.has(refusedBy);
+  }
+
+  /** Whether the model of this plan has a deadline before that of the request. */
+  private get isHasty(): boolean {
+    return this.plan.deadlineAt < this.asked.deadlineAt;
   }
 
   /** Ends the request with an error after `begin` has been awaited. */
