@@ -40,6 +40,7 @@ beforeAll(async () => {
         orphan: { pool: 'gone', fallbacks: ['large'] },
         lost: { pool: 'gone' },
         stranded: { pool: 'local', fallbacks: ['lost'] },
+        twins: { pool: 'remote', backendModel: 'shaky', fallbacks: ['large'] },
         hasty: { pool: 'remote', requestTimeoutMs: 300 },
         patient: { pool: 'local', fallbacks: ['hasty', 'large'] },
       },
@@ -68,13 +69,14 @@ interface Asked {
   model?: string;
   stream?: boolean;
   key?: string;
+  n?: number;
 }
 
-async function ask({ model = 'small', stream = false, key = gateway.apiKey }: Asked = {}) {
+async function ask({ model = 'small', stream = false, key = gateway.apiKey, n = 1 }: Asked = {}) {
   const response = await fetch(`${gateway.baseUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'Hello' }] }),
+    body: JSON.stringify({ model, stream, n, messages: [{ role: 'user', content: 'Hello' }] }),
   });
   return {
     status: response.status,
@@ -169,6 +171,25 @@ it('an answer that broke off before the client saw it is given by the next model
   expect(text.match(/"role":"assistant"/g)).toHaveLength(1);
   expect(text).toContain('from afar');
   expect(text).not.toContain('first');
+});
+
+it('several whole answers are all given by the next model if one of them fails after another has ended', async () => {
+  const ended = Promise.withResolvers<void>();
+  let isFirst = true;
+  remote.answerWith(async (exchange) => {
+    if (exchange.request.body.model === 'large') return answers('from the next')(exchange);
+    if (!isFirst) {
+      await ended.promise;
+      return fails(500)(exchange);
+    }
+    isFirst = false;
+    await answers('of the first')(exchange);
+    ended.resolve();
+  });
+  const { status, served, text } = await ask({ model: 'twins', n: 2 });
+  expect({ status, served }).toEqual({ status: 200, served: 'large' });
+  expect(text.match(/from the next/g)).toHaveLength(2);
+  expect(text).not.toContain('of the first');
 });
 
 it('a stream that fails after its first token ends with that error, and no other model is asked', async () => {

@@ -11,6 +11,7 @@ import { type Exchange, noteAnotherModel, noteError, type Run } from '../exchang
 import type { Services } from '../services.ts';
 import { Answer } from './answer.ts';
 import { type AnswerPlan, type AnswerSink, deadlineOf, type RunningAnswer } from './answer-plan.ts';
+import type { ChoiceEvents } from './early-events.ts';
 import { Prelude } from './prelude.ts';
 
 /** Failures of a model that another one may not have. */
@@ -60,6 +61,8 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   /** How that model waited and ran; absent until another one was turned to. */
   private askedRun: Run | undefined;
   private readonly prelude = new Prelude();
+  /** The ends of whole answers, until the last one is there: another model would begin them all anew. */
+  private ends: ChoiceEvents[] = [];
   /** Whether one of the answers was admitted, and so has counted as the request. */
   private isCounted = false;
   /** Whether the client has anything of an answer. */
@@ -109,11 +112,13 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   }
 
   onEvents(choice: number, events: GenerationEvent[]): void {
-    const { stream } = this.plan.call;
-    // For a client that does not read along, a second start begins the answer anew.
-    const passed = stream ? this.prelude.take(choice, events) : events;
-    this.isSeen ||= stream ? passed.length > 0 : passed.some(isTerminal);
-    if (passed.length > 0) this.sink.onEvents(choice, passed);
+    const { stream, choices } = this.plan.call;
+    if (stream) this.pass(choice, this.prelude.take(choice, events));
+    else if (events[events.length - 1]?.type !== 'finish') this.pass(choice, events);
+    else {
+      this.ends.push([choice, events]);
+      if (this.ends.length === choices) for (const [its, held] of this.ends.splice(0)) this.pass(its, held);
+    }
   }
 
   onDefect(error: unknown): void {
@@ -139,6 +144,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     const { kind, options } = error;
     if (full.has(kind)) this.soonestMs = Math.min(this.soonestMs, options.retryAfterMs ?? this.soonestMs);
     this.prelude.forget();
+    this.ends = [];
     const { asked, exchange, services } = this;
     const id = asked.model.fallbacks[this.turns];
     this.turns += 1;
@@ -185,6 +191,13 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     const { info } = error;
     this.sink.onEvents(0, [{ type: 'error', error: info }]);
     noteError(this.exchange, info);
+  }
+
+  private pass(choice: number, events: GenerationEvent[]): void {
+    if (events.length === 0) return;
+    // A client that does not read along has nothing before an end.
+    this.isSeen ||= this.plan.call.stream || events.some(isTerminal);
+    this.sink.onEvents(choice, events);
   }
 
   private passPause(): void {
