@@ -96,13 +96,16 @@ test('a part of an answer that is long on its way does not make its worker seem 
 
 test('nor does one that is long on its way to its ingress make all workers seem lost there', async () => {
   const chat = await startChatGateway();
-  const proxy = await startFaultProxy(Number(new URL(chat.gateway.redisUrl).port));
-  const SLUICE_REDIS_URL = `redis://127.0.0.1:${proxy.port}`;
+  const target = new URL(chat.gateway.redisUrl).port;
+  // This process is busy with the large answer, twice, and an ingress whose commands wait for that gives Redis up.
+  const proxy = await startProcess('test/delivery/slow-link.ts', {
+    arguments: [target, String(slow.bytesPerSecond)],
+  });
+  const SLUICE_REDIS_URL = `redis://127.0.0.1:${proxy.ready.port}`;
   const ingress = await startProcess('apps/ingress/src/main.ts', {
     environment: { ...chat.gateway.environment, SLUICE_REDIS_URL },
   });
   try {
-    await proxy.set(slow);
     await askForMuchBesideLittle(chat, `http://127.0.0.1:${ingress.ready.port}`);
   } finally {
     await ingress.stop();
