@@ -16,7 +16,8 @@ export class Prelude {
     const last = events[events.length - 1];
     const hasContent = events.some(isContent);
     if (!hasContent && !(last && isTerminal(last))) {
-      this.held.set(choice, [...before, ...events]);
+      before.push(...events);
+      this.held.set(choice, before);
       return [];
     }
     this.held.delete(choice);
