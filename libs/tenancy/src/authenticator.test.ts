@@ -129,11 +129,11 @@ describe('what was found', () => {
 });
 
 describe('a look-up that takes longer than a request may wait', () => {
-  const { promise: late, resolve: arrive } = Promise.withResolvers<void>();
+  let arrive: () => void;
 
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    held = late;
+    ({ promise: held, resolve: arrive } = Promise.withResolvers<void>());
   });
 
   it('serves who has come to it since, and whoever comes after it', async () => {
@@ -150,6 +150,17 @@ describe('a look-up that takes longer than a request may wait', () => {
     held = undefined;
     expect(await asks()).toBe(false);
     expect(asked).toHaveLength(1);
+  });
+
+  it('is not waited for by whoever comes after that: its answer may be lost', async () => {
+    const first = expect(authenticator.authenticate([credential])).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
+    await vi.advanceTimersByTimeAsync(61_000);
+    await first;
+    held = undefined;
+    expect(await authenticator.authenticate([credential])).toMatchObject({ tenant: 'acme' });
+    expect(asked).toHaveLength(2);
   });
 });
 
