@@ -124,7 +124,7 @@ const tokenCounts = [
   'reasoningTokens',
 ] as const;
 
-/** Adds what an answer of the model has cost that was to give it. */
+/** Adds what an answer of the exchange's model has cost. */
 export function noteUsage(exchange: Exchange, usage: Usage): void {
   const { usage: sum } = exchange;
   if (exchange.byModel) noteShare(exchange, usage);
@@ -153,8 +153,8 @@ export interface Run {
 }
 
 /**
- * Notes which model is to answer, which without a fallback is the one that was asked for. Call it once the answer before
- * is settled. Forgets how that one waited and ran, and returns it.
+ * Notes which model is to answer, or `asked` again if none is left. Call it once the answer before is settled. Forgets
+ * how that one waited and ran, and returns it.
  */
 export function noteAnotherModel(exchange: Exchange, asked: string, model: string): Run {
   const { queueWaitMs, claimedAt, worker, usage } = exchange;

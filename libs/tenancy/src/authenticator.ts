@@ -138,8 +138,9 @@ export class Authenticator {
   }
 
   /**
-   * Waits for a look-up no longer than a request may. One that takes longer goes on, for those who have come to it since
-   * and as what is kept: otherwise a Redis that is far away would refuse every request and not the first ones alone.
+   * Waits for a look-up no longer than a request may. One that takes longer goes on, for those who have come to it
+   * since and for what is kept: else, with a Redis that is far away, every request would be refused and not only the
+   * first ones.
    */
   private async lookUpInTime(hash: string): Promise<Finding> {
     const lookup = this.lookUp(hash);

@@ -62,7 +62,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private askedRun: Run | undefined;
   private readonly prelude = new Prelude();
   /** The ends of whole answers, until the last one is there: another model would begin them all anew. */
-  private ends: ChoiceEvents[] = [];
+  private heldEnds: ChoiceEvents[] = [];
   /** Whether one of the answers was admitted, and so has counted as the request. */
   private isCounted = false;
   /** Whether the client has anything of an answer. */
@@ -116,8 +116,9 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     if (stream) this.pass(choice, this.prelude.take(choice, events));
     else if (events[events.length - 1]?.type !== 'finish') this.pass(choice, events);
     else {
-      this.ends.push([choice, events]);
-      if (this.ends.length === choices) for (const [its, held] of this.ends.splice(0)) this.pass(its, held);
+      this.heldEnds.push([choice, events]);
+      if (this.heldEnds.length === choices)
+        for (const [its, held] of this.heldEnds.splice(0)) this.pass(its, held);
     }
   }
 
@@ -144,7 +145,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     const { kind, options } = error;
     if (full.has(kind)) this.soonestMs = Math.min(this.soonestMs, options.retryAfterMs ?? this.soonestMs);
     this.prelude.forget();
-    this.ends = [];
+    this.heldEnds = [];
     const { asked, exchange, services } = this;
     const id = asked.model.fallbacks[this.turns];
     this.turns += 1;
@@ -171,13 +172,12 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     if (this.isOver || this.isSeen) return false;
     // A request that takes workers down would do so in every pool.
     if (detail === 'poison' || detail === 'drained') return false;
-    // A fallback that cannot answer for whatever reason does not change what is wrong with the model that was asked for.
-    if (this.reason) return !ends.has(kind) || (kind === 'deadline-exceeded' && this.isHasty);
+    // Why ever a fallback can't answer, that does not change what is wrong with the model that was asked for.
+    if (this.reason) return !ends.has(kind) || (kind === 'deadline-exceeded' && this.hasEarlierDeadline);
     return refusedBy === undefined ? failures.has(kind) : refusals.has(refusedBy);
   }
 
-  /** Whether the model of this plan has a deadline before that of the request. */
-  private get isHasty(): boolean {
+  private get hasEarlierDeadline(): boolean {
     return this.plan.deadlineAt < this.asked.deadlineAt;
   }
 

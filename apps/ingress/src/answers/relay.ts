@@ -7,8 +7,8 @@ import { BodyWriter } from './body-writer.ts';
 
 /**
  * Bytes that a client may leave unread before its relay pauses. With the overhead of many small pieces they take less
- * than 256 KiB of memory (`npm run faults -- --only slow-readers`; a limit of 256 KiB took 294). Node's own server, which
- * only unusual requests meet, counts text that waits in UTF-16 units.
+ * than 256 KiB of memory (`npm run faults -- --only slow-readers`; a limit of 256 KiB took 294). Node's own server,
+ * which only unusual requests meet, counts text that waits in UTF-16 units.
  */
 const bufferLimitBytes = 160 * 1024;
 

@@ -235,7 +235,7 @@ export class AttemptMachine {
     return this.isRefusal(error) && mayBeAskedAgain(error, this.attempt);
   }
 
-  /** Whether the error is an engine's refusal to begin. With nothing delivered, that of a drain never ends the answer. */
+  /** Whether an engine has refused to begin. With nothing delivered, the refusal of a drain never ends the answer. */
   private isRefusal({ kind }: ErrorInfo): boolean {
     return kind === 'unavailable' && this.delivered.isEmpty;
   }
