@@ -1,8 +1,8 @@
 import type { GenerationEvent } from '@sluice/canonical';
 import { createIngressMetrics, createLogger, type IngressMetrics, renderMetrics } from '@sluice/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { closeExchange } from './close-exchange.ts';
 import {
-  closeExchange,
   type Exchange,
   noteAnotherModel,
   noteAttempts,

@@ -3,7 +3,8 @@ import type { ResponseWriter } from '@sluice/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { limitLastStall } from '../answers/last-stall.ts';
 import { replyHeaders } from '../answers/reply.ts';
-import { closeExchange, type Exchange } from '../exchange.ts';
+import { closeExchange } from '../close-exchange.ts';
+import type { Exchange } from '../exchange.ts';
 import { httpFacts } from '../http-facts.ts';
 import type { Services } from '../services.ts';
 
