@@ -48,6 +48,7 @@ export * from './time/fake-clock.ts';
 export * from './time/regular-look.ts';
 export * from './time/timing-wheel.ts';
 export * from './time/turn-batch.ts';
+export { openTracing } from './tracing/open-tracing.ts';
 export { parseTraceSettings, type TraceSampling } from './tracing/trace-settings.ts';
 export * from './tracing/tracing.ts';
 export * from './without-redis.ts';

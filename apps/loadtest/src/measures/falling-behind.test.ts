@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { arrivalInstants } from '../arrivals/arrivals.ts';
 import { createRandom } from '../random.ts';
 import { parseScenario, type Scenario, type ScenarioInput } from '../scenario/scenario.ts';
-import { fallingBehind, Halves, halfMs } from './falling-behind.ts';
+import { fallingBehind, halfMs } from './falling-behind.ts';
+import { Halves } from './halves.ts';
 import { emptyTotals } from './recorder.ts';
 import type { IntervalResult } from './result.ts';
 

@@ -1,39 +1,7 @@
 import { formatMs } from '../scenario/duration.ts';
 import type { Load, Scenario } from '../scenario/scenario.ts';
-import type { IntervalResult } from './result.ts';
-
-/** The answers to requests that were due in one half of a load: how many, and the sums of their times and squares. */
-export interface Half {
-  count: number;
-  ms: number;
-  squares: number;
-}
-
-/** How much longer answers took in the second half of a load. */
-export interface FallingBehind {
-  /** Mean times from the send to the end of an answer, in milliseconds, by when requests were due. */
-  firstHalfMs: number;
-  secondHalfMs: number;
-}
-
-/** Tells apart the answers of the two halves of a load. Both are complete: answers are waited for after its end. */
-export class Halves {
-  readonly first: Half = { count: 0, ms: 0, squares: 0 };
-  readonly second: Half = { count: 0, ms: 0, squares: 0 };
-  private readonly middle: number;
-
-  /** `middle`: the instant between the halves. */
-  constructor(middle: number) {
-    this.middle = middle;
-  }
-
-  record(dueAt: number, ms: number): void {
-    const half = dueAt < this.middle ? this.first : this.second;
-    half.count += 1;
-    half.ms += ms;
-    half.squares += ms * ms;
-  }
-}
+import type { Half } from './halves.ts';
+import type { FallingBehind, IntervalResult } from './result.ts';
 
 type OpenLoad = Extract<Load, { kind: 'open' }>;
 type SteadyLoad = OpenLoad & { profile: Extract<OpenLoad['profile'], { kind: 'constant' }> };

@@ -1,6 +1,6 @@
 import { isGood, type RequestTimes, type Slo } from '../scenario/slo.ts';
 import { isWrongText } from './error-classes.ts';
-import type { Halves } from './falling-behind.ts';
+import type { Halves } from './halves.ts';
 import { LatencyHistogram } from './histogram.ts';
 import type { Throughput } from './throughput.ts';
 

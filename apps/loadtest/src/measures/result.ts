@@ -1,5 +1,4 @@
 import type { ShownScenario } from '../scenario/shown-scenario.ts';
-import type { FallingBehind } from './falling-behind.ts';
 import { LatencyHistogram, type LatencySummary } from './histogram.ts';
 import type { MetricName, Totals } from './recorder.ts';
 import type { SelfLoad } from './self-watch.ts';
@@ -42,6 +41,13 @@ export interface RunResult {
   client: ClientResult;
   /** Present if a saturation search made this result. */
   search?: SearchResult;
+}
+
+/** How much longer answers took in the second half of a load. */
+export interface FallingBehind {
+  /** Mean times from the send to the end of an answer, in milliseconds, by when requests were due. */
+  firstHalfMs: number;
+  secondHalfMs: number;
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { TraceContext } from '@sluice/canonical';
 import type { Logger } from '../logging/logger.ts';
-import type { TraceSampling } from './trace-settings.ts';
 
 /** What is known of a span at its end. Attributes that are `undefined` are left out. Never content or a credential. */
 export interface SpanEnd {
@@ -48,17 +47,4 @@ export interface TracingOptions {
   /** `service.instance.id`: the id of the process. */
   instance: string;
   logger: Pick<Logger, 'warn' | 'info'>;
-}
-
-/**
- * Opens tracing. Where the spans go is in this process's environment, from which OpenTelemetry's library reads it. Absent
- * without `sampling`, and then the library is not even loaded.
- */
-export async function openTracing(
-  sampling: TraceSampling | undefined,
-  options: TracingOptions,
-): Promise<Tracing | undefined> {
-  if (!sampling) return undefined;
-  const { Recorder } = await import('./recorder.ts');
-  return new Recorder(sampling, options);
 }
