@@ -14,23 +14,6 @@ export function findForbiddenEdges(projects: readonly Project[], rules: Rules): 
   ]);
 }
 
-/** Every cycle of projects, as `a → b → a`, once. */
-export function findCycles(projects: readonly Project[]): string[] {
-  const byName = new Map(projects.map((project) => [project.name, project]));
-  const cycles = new Map<string, string>();
-  const walk = (name: string, path: readonly string[]): void => {
-    const start = path.indexOf(name);
-    if (start >= 0) {
-      const circle = path.slice(start);
-      cycles.set([...circle].sort().join(), [...circle, name].join(' → '));
-      return;
-    }
-    for (const next of byName.get(name)?.projects ?? []) walk(next, [...path, name]);
-  };
-  for (const { name } of projects) walk(name, []);
-  return [...cycles.values()];
-}
-
 function judgeEdge(source: Project, target: Project, rules: Rules): string[] {
   const edge = `${source.name} → ${target.name}`;
   if (target.tags.includes('layer:testing')) {

@@ -67,6 +67,18 @@ export function findForbiddenImports(project: Project, source: Source): string[]
   });
 }
 
+/** The files that each file imports by a relative path, for types alone too. */
+export function importedFiles(sources: readonly Source[]): Map<string, string[]> {
+  return new Map(
+    sources.map(({ path, text }) => [
+      path,
+      importsOf(text).flatMap((specifier) =>
+        specifier.startsWith('.') ? [posix.join(posix.dirname(path), specifier)] : [],
+      ),
+    ]),
+  );
+}
+
 /** One sentence for every forbidden word in the code, and for a file that is too long. */
 export function findFlaws({ path, text, isTest }: Source): string[] {
   const found = forbidden

@@ -1,7 +1,7 @@
 import { dumpRedis, sampleBudgets, settleDown, sumCounters } from './aftermath.ts';
 import { runLoad } from './clients/load.ts';
 import type { Installation } from './installation/installation.ts';
-import type { FaultKind } from './nemesis/fault-kinds.ts';
+import type { FaultKind } from './nemesis/fault-kind.ts';
 import { Nemesis } from './nemesis/nemesis.ts';
 import type { BudgetSample, FaultRecord, Heaps, Leftovers, Observation, RunLog } from './observation.ts';
 import { canaryPrompt, type RequestPlan } from './plan.ts';

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { ProxyFault } from './tcp-proxy.ts';
+import type { ProxyFault } from './proxy-fault.ts';
 
 const throttleTickMs = 20;
 const pieceLimitBytes = 64 * 1024;

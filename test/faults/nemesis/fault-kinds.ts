@@ -1,17 +1,7 @@
-import type { Installation } from '../installation/installation.ts';
-import type { Random } from '../random.ts';
+import type { FaultKind } from './fault-kind.ts';
 import { processFaults } from './process-faults.ts';
 import { proxyFaults } from './proxy-faults.ts';
 import { redisFaults } from './redis-faults.ts';
-
-/** One way in which things break. */
-export interface FaultKind {
-  readonly name: string;
-  /** Chooses what to break this time. Two faults never have the same target at the same time. */
-  target(installation: Installation, random: Random): string;
-  /** Breaks it and mends it again. */
-  inflict(installation: Installation, target: string, random: Random): Promise<void>;
-}
 
 /** Faults that hit worker processes alone. */
 export const workerFaults: readonly FaultKind[] = processFaults.filter(({ name }) =>

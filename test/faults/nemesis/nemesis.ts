@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Installation } from '../installation/installation.ts';
 import type { FaultRecord } from '../observation.ts';
 import type { Random } from '../random.ts';
-import type { FaultKind } from './fault-kinds.ts';
+import type { FaultKind } from './fault-kind.ts';
 
 export interface NemesisOptions {
   installation: Installation;

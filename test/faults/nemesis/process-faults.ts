@@ -3,7 +3,7 @@ import { until } from '@sluice/testing';
 import type { Installation } from '../installation/installation.ts';
 import type { Member, Role } from '../installation/member.ts';
 import type { Random } from '../random.ts';
-import type { FaultKind } from './fault-kinds.ts';
+import type { FaultKind } from './fault-kind.ts';
 
 type Deed = (member: Member, random: Random) => Promise<void>;
 

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Installation } from '../installation/installation.ts';
-import type { FaultProxy, ProxyFault } from '../installation/tcp-proxy.ts';
+import type { ProxyFault } from '../installation/proxy-fault.ts';
+import type { FaultProxy } from '../installation/tcp-proxy.ts';
 import type { Random } from '../random.ts';
-import type { FaultKind } from './fault-kinds.ts';
+import type { FaultKind } from './fault-kind.ts';
 
 type Place = 'ingress-redis' | 'worker-redis' | 'worker-upstream' | 'client-ingress';
 

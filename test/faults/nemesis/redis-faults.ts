@@ -3,7 +3,7 @@ import { until } from '@sluice/testing';
 import { budgetKeys, tenantOf } from '../aftermath.ts';
 import type { Installation } from '../installation/installation.ts';
 import type { Random } from '../random.ts';
-import type { FaultKind } from './fault-kinds.ts';
+import type { FaultKind } from './fault-kind.ts';
 
 /** The only fault that loses what Redis knows: keys, charges, reservations, jobs. */
 export const dataLoss = 'redis restarted without its data';
