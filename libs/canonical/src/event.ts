@@ -98,7 +98,10 @@ export interface FinishEvent extends Extensible {
   reason: FinishReason;
   /** The upstream's own word, when it says more than `reason`. */
   rawReason?: string;
-  /** The stop string that was hit; only with the reason `stop`. */
+  /**
+   * The stop string that was hit; only with the reason `stop`. Absent: none was, or the server did not say which.
+   * Messages have a reason of their own for it, so an engine that knows it tells.
+   */
   stopSequence?: string;
   usage: Usage;
 }

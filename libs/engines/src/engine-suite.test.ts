@@ -43,8 +43,9 @@ async function embedded(): Promise<EngineSubject> {
 const suites: Readonly<Record<string, () => void>> = {
   simulated: () => describeEngine('the simulated engine', simulated, { isScripted: true }),
   upstream: () => {
-    describeEngine('the upstream engine', () => upstream('none'), { isScripted: true });
-    describeEngine('the upstream engine with prefix resume', () => upstream('prefix'), { isScripted: true });
+    const server = { isScripted: true, namesStops: false };
+    describeEngine('the upstream engine', () => upstream('none'), server);
+    describeEngine('the upstream engine with prefix resume', () => upstream('prefix'), server);
   },
   'llama-cpp': () => describeEngine('the embedded engine', embedded, { isScripted: false }),
 };
