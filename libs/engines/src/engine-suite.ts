@@ -1,8 +1,10 @@
 import {
   collect,
   findGrammarError,
+  type GenerationEvent,
   type InferenceRequest,
   isContent,
+  type JsonObject,
   nothingSpent,
   type Sampling,
 } from '@sluice/canonical';
@@ -62,6 +64,7 @@ export function describeEngine(
     describeResume(engine, tale);
     describePrefill(engine, tale);
     describeStop(create);
+    describeDemands(engine, tale);
     if (isScripted) describeScripted(engine);
   });
 }
@@ -196,5 +199,64 @@ function describePrefill(engine: () => Engine, tale: () => Tale): void {
     // Whether the limit counts what was begun is the engine's affair.
     expect(whole.length).toBeGreaterThanOrEqual(tale().text(20).length);
     expect(whole).toBe(tale().text(60).slice(0, whole.length));
+  });
+}
+
+const pet: JsonObject = {
+  type: 'object',
+  properties: { name: { type: 'string', enum: ['Rex', 'Tom'] } },
+  required: ['name'],
+  additionalProperties: false,
+};
+const fed = { name: expect.stringMatching(/^(Rex|Tom)$/) };
+
+interface Demand {
+  what: string;
+  demand: Partial<InferenceRequest>;
+  expectMet(events: readonly GenerationEvent[]): void;
+}
+
+const demands: readonly Demand[] = [
+  {
+    what: 'log probabilities',
+    demand: { logprobs: { alternatives: 2 } },
+    expectMet(events) {
+      const deltas = events.filter((event) => event.type === 'text-delta');
+      for (const { logprobs } of deltas) expect(logprobs?.length).toBeGreaterThan(0);
+    },
+  },
+  {
+    what: 'JSON of a schema',
+    demand: { output: { type: 'json', schema: pet, name: 'pet' } },
+    expectMet: (events) => expect(JSON.parse(textOf(events))).toEqual(fed),
+  },
+  {
+    what: 'a call that must come',
+    demand: {
+      tools: [{ type: 'function', name: 'feed', parameters: pet }],
+      toolChoice: { type: 'required' },
+    },
+    expectMet(events) {
+      const { content, finish } = collect(events);
+      expect(finish.reason).toBe('tool-calls');
+      const calls = content.filter((part) => part.type === 'tool-call');
+      expect(calls.map((call) => JSON.parse(call.arguments))).toContainEqual(fed);
+    },
+  },
+];
+
+function describeDemands(engine: () => Engine, tale: () => Tale): void {
+  it.each(demands)('gives $what, or refuses to', async ({ demand, expectMet }) => {
+    // More than a model's tale of this length takes: a call may come after it.
+    const request = tale().ask(20, { maxOutputTokens: 60 });
+    const events = await runOf(engine(), { ...request, ...demand });
+    if (events.at(-1)?.type === 'error') {
+      expect(events).toMatchObject([
+        { type: 'error', error: { kind: 'invalid-request' }, usage: nothingSpent },
+      ]);
+      return;
+    }
+    expect(findGrammarError(events)).toBeUndefined();
+    expectMet(events);
   });
 }

@@ -1,6 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { ErrorInfo, GenerationEvent, InferenceRequest, Message, Resume, Tool } from '@sluice/canonical';
+import type {
+  ErrorInfo,
+  GenerationEvent,
+  InferenceRequest,
+  Json,
+  Message,
+  Resume,
+  Tool,
+} from '@sluice/canonical';
 import { statusOf } from '@sluice/formats';
 import { z } from 'zod';
 import { SimulatedEngine } from '../simulated/engine.ts';
@@ -18,6 +26,9 @@ const bodyWire = z.object({
   max_completion_tokens: z.number().optional(),
   stop: z.union([z.string(), z.array(z.string())]).optional(),
   tools: z.array(toolWire).optional(),
+  tool_choice: z.literal('required').optional(),
+  logprobs: z.boolean().optional(),
+  top_logprobs: z.number().optional(),
   response_format: z
     .object({ json_schema: z.object({ schema: z.record(z.string(), z.json()) }).optional() })
     .optional(),
@@ -126,6 +137,8 @@ function requestOf(body: BodyWire, resume: Resume | undefined): InferenceRequest
     ...(body.tools && {
       tools: body.tools.map(({ function: tool }): Tool => ({ type: 'function', ...tool })),
     }),
+    ...(body.tool_choice && { toolChoice: { type: body.tool_choice } }),
+    ...(body.logprobs && { logprobs: { alternatives: body.top_logprobs ?? 0 } }),
     ...(body.response_format && { output: { type: 'json', ...(schema && { schema }) } }),
     sampling: {
       ...(limit !== undefined && { maxOutputTokens: limit + (resume?.outputTokens ?? 0) }),
@@ -164,7 +177,7 @@ class ChunkWriter {
         this.delta({ role: 'assistant', content: '' });
         return;
       case 'text-delta':
-        this.delta({ content: event.text });
+        this.delta({ content: event.text }, event.logprobs);
         return;
       case 'reasoning-delta':
         this.delta({ reasoning_content: event.text });
@@ -212,8 +225,8 @@ class ChunkWriter {
     this.response.end(body);
   }
 
-  private delta(delta: object): void {
-    this.chunk([{ index: 0, delta, finish_reason: null }]);
+  private delta(delta: object, content?: Json[]): void {
+    this.chunk([{ index: 0, delta, ...(content && { logprobs: { content } }), finish_reason: null }]);
   }
 
   private chunk(choices: object[], usage?: object): void {
