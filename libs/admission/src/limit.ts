@@ -71,7 +71,10 @@ export interface LimitDefinition<Policy> {
    * What its rate counts, if the APIs have response headers that tell how much of it is left; absent if they have none.
    */
   readonly counts?: RateState['counts'];
-  /** How much a claim takes of it. */
+  /**
+   * How much a claim takes of it. A rate without `settles` is not asked about a claim that has counted already: it takes
+   * nothing more.
+   */
   amount(claim: Claim, policy: Policy, estimate: Estimate): number;
   /** The error that a refused caller gets. It names the limit, its scope and its size. */
   refuse(policy: Policy, refused: Refused): SluiceError;
@@ -105,11 +108,15 @@ export function defineLimit<Policy>(definition: LimitDefinition<Policy>): Limit 
       if (!parsed.success) {
         throw new SluiceError('internal', `a stored policy of ${name} is not valid`, { cause: parsed.error });
       }
+      const check = definition.check(parsed.data);
+      // Each model that a request turns to holds and spends for itself, but what it asks for it asks once.
+      const isOnce = check.primitive === 'rate' && !check.settles;
       return {
         name,
         counts: definition.counts,
-        check: definition.check(parsed.data),
-        amount: (claim, estimate) => definition.amount(claim, parsed.data, estimate),
+        check,
+        amount: (claim, estimate) =>
+          claim.isCounted && isOnce ? 0 : definition.amount(claim, parsed.data, estimate),
         refuse: (refused) => {
           const { kind, message, options } = definition.refuse(parsed.data, refused);
           return new SluiceError(kind, message, { ...options, refusedBy: name });

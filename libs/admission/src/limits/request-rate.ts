@@ -19,7 +19,7 @@ export const requestRate = defineLimit({
   counts: 'requests',
   policy,
   check: ({ max, periodMs }) => ({ primitive: 'rate', max, periodMs, settles: false }),
-  amount: ({ isCounted }) => (isCounted ? 0 : 1),
+  amount: () => 1,
   refuse: ({ max, periodMs }, { scope, waitMs }) =>
     new SluiceError(
       'rate-limited',
