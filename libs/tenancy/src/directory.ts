@@ -17,6 +17,7 @@ import {
   parseKey,
   parseTenant,
   type Tenant,
+  type TenantSettings,
   tenantWeight,
 } from './record.ts';
 import { RecordWriter } from './record-writer.ts';
@@ -75,24 +76,23 @@ export class Directory {
     }
   }
 
-  /** Creates the tenant. If it exists, sets the given name and weight and leaves the rest as it was. */
-  async upsertTenant(id: string, { name, weight }: Pick<Tenant, 'name' | 'weight'> = {}): Promise<Tenant> {
+  /** Creates the tenant. If it exists, changes the given settings and leaves the rest as it was. */
+  async upsertTenant(id: string, settings: TenantSettings = {}): Promise<Tenant> {
     if (!tenantShape.test(id)) {
       throw new SluiceError(
         'invalid-request',
         `tenant id ${JSON.stringify(id)} is not 1 to 64 letters, digits, '.', '_' or '-', a letter or digit first`,
       );
     }
+    const { weight } = settings;
     if (weight !== undefined && !tenantWeight.safeParse(weight).success) {
       throw new SluiceError('invalid-request', 'the weight of a tenant is a number from 0.01 to 100');
     }
     const record = names.tenant(id);
-    const fresh = Object.entries(encodeFields({ id, createdAt: this.now(), limits: {} }));
+    const fields = Object.entries(encodeFields({ id, createdAt: this.now(), ...settings, limits: {} }));
     await this.writer.create(record, `tenant ${id}`, [
       ['SADD', names.tenants, id],
-      ...fresh.map(([field, value]) => ['HSETNX', record, field, value]),
-      ...(name === undefined ? [] : [['HSET', record, 'name', name]]),
-      ...(weight === undefined ? [] : [['HSET', record, 'weight', String(weight)]]),
+      ...fields.map(([field, value]) => [field in settings ? 'HSET' : 'HSETNX', record, field, value]),
     ]);
     return this.tenant(id);
   }

@@ -17,6 +17,9 @@ export interface Tenant {
   createdAt: number;
 }
 
+/** What operators say of a tenant, and may change. */
+export type TenantSettings = Omit<Tenant, 'id' | 'limits' | 'createdAt'>;
+
 /** One credential of a tenant, without the credential itself. */
 export interface Key {
   id: string;
@@ -37,6 +40,9 @@ export interface Key {
   revokedAt?: number;
 }
 
+/** A schema for each field of a record: what has none would be stored and not read back. */
+type Fields<Stored> = Record<keyof Omit<Stored, 'limits'>, z.ZodType>;
+
 const instant = z.coerce.number().int().nonnegative();
 /** The allowed weights of a tenant. */
 export const tenantWeight = z.coerce.number().min(0.01).max(100);
@@ -45,7 +51,7 @@ const tenantSchema = z.object({
   name: z.string().optional(),
   weight: tenantWeight.optional(),
   createdAt: instant,
-});
+} satisfies Fields<Tenant>);
 const keySchema = z.object({
   id: z.string().min(1),
   tenant: z.string().min(1),
@@ -55,7 +61,7 @@ const keySchema = z.object({
   createdAt: instant,
   expiresAt: instant.optional(),
   revokedAt: instant.optional(),
-});
+} satisfies Fields<Key>);
 
 const limitField = 'limit:';
 
