@@ -76,7 +76,10 @@ export interface LimitDefinition<Policy> {
    * nothing more.
    */
   amount(claim: Claim, policy: Policy, estimate: Estimate): number;
-  /** The error that a refused caller gets. It names the limit, its scope and its size. */
+  /**
+   * The error that a refused caller gets. It names the limit, its scope and its size. That what never fits is not worth
+   * another try is added to it.
+   */
   refuse(policy: Policy, refused: Refused): SluiceError;
 }
 
@@ -119,7 +122,10 @@ export function defineLimit<Policy>(definition: LimitDefinition<Policy>): Limit 
           claim.isCounted && isOnce ? 0 : definition.amount(claim, parsed.data, estimate),
         refuse: (refused) => {
           const { kind, message, options } = definition.refuse(parsed.data, refused);
-          return new SluiceError(kind, message, { ...options, refusedBy: name });
+          // Otherwise clients would ask again and again for what never fits.
+          const { retryAfterMs: _, ...rest } = options;
+          const advice = refused.waitMs === undefined ? { ...rest, retryable: false } : options;
+          return new SluiceError(kind, message, { ...advice, refusedBy: name });
         },
       };
     },

@@ -17,8 +17,7 @@ export const concurrency = defineLimit({
   refuse({ max }, { scope, amount, level }) {
     const name = `concurrency of this ${scope} is ${max}`;
     if (amount > max) {
-      const message = `${name}, and the request asks for ${amount} generations`;
-      return new SluiceError('rate-limited', message, { retryable: false });
+      return new SluiceError('rate-limited', `${name}, and the request asks for ${amount} generations`);
     }
     // There may be fewer than the limit if the request asks for several, and more if the limit was lowered.
     const running = level === 1 ? '1 generation is' : `${level} generations are`;

@@ -26,9 +26,7 @@ export const tokenRate = defineLimit({
   refuse({ max, periodMs }, { scope, amount, level, waitMs }) {
     const rate = `token-rate of this ${scope} is ${max} tokens per ${formatDuration(periodMs)}`;
     if (amount > max) {
-      return new SluiceError('rate-limited', `${rate}, and the input alone has some ${amount} tokens`, {
-        retryable: false,
-      });
+      return new SluiceError('rate-limited', `${rate}, and the input alone has some ${amount} tokens`);
     }
     const message = `${rate}: ${level} are used or reserved, and the request may need ${amount}`;
     return new SluiceError('rate-limited', message, { retryAfterMs: patience(waitMs) });
