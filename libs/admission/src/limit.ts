@@ -72,8 +72,8 @@ export interface LimitDefinition<Policy> {
    */
   readonly counts?: RateState['counts'];
   /**
-   * How much a claim takes of it. A rate without `settles` is not asked about a claim that has counted already: it takes
-   * nothing more.
+   * How much a claim takes of it. A rate without `settles` is not asked about a claim that has counted already: that
+   * takes nothing more.
    */
   amount(claim: Claim, policy: Policy, estimate: Estimate): number;
   /**

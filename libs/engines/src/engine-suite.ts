@@ -37,8 +37,8 @@ export const scriptedTale: Tale = {
 
 /**
  * The contract of every engine, whatever it runs on. Registers its tests with the test runner. `isScripted` means that
- * the model understands `[[sim …]]`; then reasoning, calls, JSON and failures are tested, too. `namesStops` is false only
- * for a server that does not say which stop string it has hit.
+ * the model understands `[[sim …]]`; then reasoning, calls, JSON and failures are tested, too. `namesStops` is false
+ * only for a server that does not say which stop string it has hit.
  */
 export function describeEngine(
   name: string,
