@@ -218,6 +218,15 @@ interface Demand {
 
 const demands: readonly Demand[] = [
   {
+    what: 'an answer of no tokens, for which the prompt is read alone',
+    demand: { sampling: { maxOutputTokens: 0 } },
+    expectMet(events) {
+      const { content, finish } = collect(events);
+      expect(content).toEqual([]);
+      expect(finish).toMatchObject({ reason: 'length', usage: { outputTokens: 0 } });
+    },
+  },
+  {
     what: 'log probabilities',
     demand: { logprobs: { alternatives: 2 } },
     expectMet(events) {
