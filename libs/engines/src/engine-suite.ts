@@ -70,8 +70,6 @@ export function describeEngine(
 }
 
 function describeTale(engine: () => Engine, tale: () => Tale, namesStops: boolean): void {
-  it('is ready once it has started', () => expect(engine().isReady()).toBe(true));
-
   it('emits a legal, complete answer with its id, model and usage', async () => {
     const events = await runOf(engine(), tale().ask(30));
     expect(findGrammarError(events)).toBeUndefined();
@@ -139,6 +137,18 @@ function describeAborts(engine: () => Engine, tale: () => Tale): void {
 }
 
 function describeStop(create: () => Promise<EngineSubject>): void {
+  it('is ready from its start to its stop, and refuses to generate after that', async () => {
+    const { engine, tale, close } = await create();
+    expect(engine.isReady()).toBe(false);
+    await engine.start(new AbortController().signal);
+    expect(engine.isReady()).toBe(true);
+    await engine.stop();
+    expect(engine.isReady()).toBe(false);
+    const events = await runOf(engine, tale.ask(3));
+    await close();
+    expect(events).toMatchObject([{ type: 'error', error: { kind: 'unavailable' }, usage: nothingSpent }]);
+  });
+
   it('ends what still runs in an error when it is stopped', async () => {
     const { engine, tale, close } = await create();
     await engine.start(new AbortController().signal);

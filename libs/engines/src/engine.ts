@@ -23,7 +23,9 @@ export interface Engine {
    * again.
    */
   start(signal: AbortSignal): Promise<void>;
-  /** Whether it could generate now, for readiness checks. Cheap; never throws. */
+  /**
+   * Whether it could generate now, for readiness checks: not before its start or after its stop. Cheap; never throws.
+   */
   isReady(): boolean;
   /** Whether a job is worth sending to it; asked before each job. Cheap; never throws. */
   availability(): Availability;
@@ -36,7 +38,7 @@ export interface Engine {
    * 500 ms.
    */
   generate(request: InferenceRequest, run: GenerationRun): Promise<void>;
-  /** Closes everything. Generations that still run end in an `error` event. */
+  /** Closes everything. Generations that still run end in an `error` event; later ones are `unavailable`. */
   stop(): Promise<void>;
 }
 
