@@ -510,12 +510,12 @@ describe('a result', () => {
     expect(encode({ messages }).contents).toEqual(turn({ response: { output: '[1' } }));
   });
 
-  test('without a name anywhere is refused with its place', () => {
+  test('without a name anywhere is refused with its place, and without what the client sent', () => {
     const messages: Message[] = [
       { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c', content: [] }] },
     ];
     expect(refusal(() => encode({ messages }))).toBe(
-      'messages[0].content[0].toolName: no call of the conversation has the id c, and the result names no function',
+      'messages[0].content[0].toolName: no call of the conversation has the id of this result, and the result names no function',
     );
   });
 });

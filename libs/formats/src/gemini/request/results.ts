@@ -57,9 +57,6 @@ function decodeResultPart(value: JsonObject, path: string): ToolResultPart['cont
   return decoded.type === 'reasoning' ? { ...decoded, type: 'text' } : decoded;
 }
 
-/** How many characters of an id an error message shows. */
-const longestId = 64;
-
 /** Encodes a result for an upstream, which needs the function's name: `nameOf` gives it by the call's id. */
 export function encodeResult(
   result: ToolResultPart,
@@ -70,8 +67,7 @@ export function encodeResult(
   noteForeign(result, dropped);
   const name = result.toolName ?? nameOf.get(result.toolCallId);
   if (name === undefined) {
-    const id = result.toolCallId.slice(0, longestId);
-    const fact = `no call of the conversation has the id ${id}, and the result names no function`;
+    const fact = 'no call of the conversation has the id of this result, and the result names no function';
     throw invalidField(`${path}.toolName`, fact);
   }
   const texts: string[] = [];
