@@ -186,7 +186,7 @@ describe.each(formats.map(({ client }) => [client.format, client] as const))(
         {
           contents: 'hi',
           tools: [{ functionDeclarations: names.map((name) => ({ name })) }],
-          toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: names } },
+          toolConfig: { functionCallingConfig: { mode: 'VALIDATED', allowedFunctionNames: names } },
         },
       ],
       [
