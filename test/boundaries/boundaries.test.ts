@@ -7,6 +7,7 @@ import { rules } from './rules.ts';
 import {
   findFlaws,
   findForbiddenImports,
+  findNamedFormats,
   findUnregistered,
   importedFiles,
   readSources,
@@ -58,6 +59,10 @@ describe('the house', () => {
 
   it('serves every format, engine and limit', () => {
     expect(findUnregistered([...sources.values()].flat())).toEqual([]);
+  });
+
+  it('asks a format what holds for it, wherever it serves', () => {
+    expect(findNamedFormats([...sources.values()].flat())).toEqual([]);
   });
 
   it('writes every metric that it defines', () => {
@@ -175,6 +180,26 @@ describe('findUnregistered', () => {
       `${folder}/${file} is not in ${folder}/registry.ts`,
     ]);
     expect(findUnregistered([added, registry(`import { fourth } from './${file}';`)])).toEqual([]);
+  });
+});
+
+describe('findNamedFormats', () => {
+  const format = { path: 'libs/formats/src/fourth/index.ts', text: '', isTest: false };
+  const find = (path: string, text: string, isTest = false) =>
+    findNamedFormats([format, { path, text, isTest }]);
+
+  it.each(["format === 'fourth'", "case 'fourth':", "new Set(['fourth'])"])('finds %s', (text) => {
+    expect(find('apps/ingress/src/a.ts', text)).toEqual([
+      expect.stringMatching(/^apps\/ingress\/src\/a\.ts names the format 'fourth'$/),
+    ]);
+    expect(find('libs/engines/src/a.ts', text)).toHaveLength(1);
+  });
+
+  it('lets formats, tests and what measures name them, and leaves other words alone', () => {
+    expect(find('libs/formats/src/fourth/wire.ts', "'fourth'")).toEqual([]);
+    expect(find('libs/engines/src/a.ts', "'fourth'", true)).toEqual([]);
+    expect(find('apps/loadtest/src/a.ts', "'fourth'")).toEqual([]);
+    expect(find('libs/engines/src/a.ts', "'fourth word' + fourth")).toEqual([]);
   });
 });
 

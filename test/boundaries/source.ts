@@ -31,12 +31,26 @@ const importPatterns = [
 const testFile =
   /\.test\.ts$|-suite\.ts$|\.config\.ts$|\/(arbitrary|test-[a-z-]+)\.ts$|\/fixtures\/|^test\/|^libs\/testing\//;
 
+/** The folder of a format, which bears its name. */
+const formatFile = /^libs\/formats\/src\/([^/]+)\/index\.ts$/;
+
 /** The lists of what can be added, by the files that must stand in them. An unused import is the linter's to find. */
 const registries: readonly { list: string; files: RegExp }[] = [
-  { list: 'libs/formats/src/registry.ts', files: /^libs\/formats\/src\/[^/]+\/index\.ts$/ },
+  { list: 'libs/formats/src/registry.ts', files: formatFile },
   { list: 'libs/engines/src/registry.ts', files: /^libs\/engines\/src\/[^/]+\/kind\.ts$/ },
   { list: 'libs/admission/src/registry.ts', files: /^libs\/admission\/src\/limits\/[^/]+\.ts$/ },
 ];
+
+/** The code that serves, except the formats themselves. */
+const serving = /^(?:apps\/(?:ingress|worker|cli)|libs\/(?!formats\/)[^/]+)\//;
+
+/** Where one format has to be named, since what is said there holds for no other that may be added. */
+const mayNameFormats: ReadonlySet<string> = new Set([
+  // What a backend speaks if its settings do not say it.
+  'libs/engines/src/upstream/options.ts',
+  // The only format whose clients know what this failure is called.
+  'libs/engines/src/upstream/answer/failed-call.ts',
+]);
 
 /** Reads every TypeScript file of a project, except built files and installed packages. */
 export async function readSources(project: Project): Promise<Source[]> {
@@ -98,6 +112,19 @@ export function findUnregistered(sources: readonly Source[]): string[] {
       .filter(({ path, isTest }) => !isTest && files.test(path) && !imported.has(path))
       .map(({ path }) => `${path} is not in ${list}`);
   });
+}
+
+/** One sentence for every file that names a format, so that a new one might have to be named there, too. */
+export function findNamedFormats(sources: readonly Source[]): string[] {
+  const names = sources.flatMap(({ path }) => formatFile.exec(path)?.[1] ?? []);
+  // As this house quotes: double quotes are in comments, about what others write.
+  const named = new RegExp(`'(?:${names.join('|')})'`);
+  return sources
+    .filter(({ path, isTest }) => !isTest && serving.test(path) && !mayNameFormats.has(path))
+    .flatMap(({ path, text }) => {
+      const [name] = named.exec(text) ?? [];
+      return name === undefined ? [] : [`${path} names the format ${name}`];
+    });
 }
 
 function judgeImport(

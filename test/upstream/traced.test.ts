@@ -48,6 +48,7 @@ async function ask({
   flags = '01',
   path = '/v1/chat/completions',
   model = 'chat',
+  body = { model, messages: [{ role: 'user', content: prompt }] } as object,
 } = {}) {
   const response = await fetch(`${gateway.baseUrl}${path}`, {
     method: 'POST',
@@ -57,7 +58,7 @@ async function ask({
       traceparent: `00-${traceId}-${parentId}-${flags}`,
       tracestate: 'vendor=1',
     },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: prompt }] }),
+    body: JSON.stringify(body),
   });
   return { text: await response.text(), requestId: response.headers.get('x-request-id') ?? '' };
 }
@@ -104,6 +105,14 @@ it('one trace leads from the caller over the request, its wait and its attempt t
     expect(inner?.startedAtMs).toBeGreaterThanOrEqual(request?.startedAtMs ?? Number.NaN);
     expect(inner?.endedAtMs).toBeLessThanOrEqual(request?.endedAtMs ?? Number.NaN);
   }
+});
+
+it('the span of a request is called what its format calls a generation', async () => {
+  const contents = [{ role: 'user', parts: [{ text: prompt }] }];
+  await ask({ path: '/v1beta/models/chat:generateContent', body: { contents } });
+  expect(named(await spansOf(3), 'generate_content chat')).toMatchObject({
+    attributes: { 'gen_ai.operation.name': 'generate_content' },
+  });
 });
 
 it('a failure of the model server is one of the attempt and of the request', async () => {

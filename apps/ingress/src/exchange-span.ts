@@ -1,10 +1,12 @@
 import { readTraceContext } from '@sluice/canonical';
 import type { Outcome, TraceSpan, Tracing } from '@sluice/runtime';
+import { codecOf } from './answers/reply.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Begins the span of a call of a model, as of its arrival. Does nothing without tracing. */
 export function openSpan(exchange: Exchange, tracing: Tracing | undefined): void {
-  if (tracing) exchange.span = spanOf(exchange, `${operationOf(exchange)} ${exchange.model}`, tracing);
+  if (tracing)
+    exchange.span = spanOf(exchange, `${codecOf(exchange).operationName} ${exchange.model}`, tracing);
 }
 
 /** How a request has ended. */
@@ -32,7 +34,7 @@ export function closeSpan(exchange: Exchange, end: ExchangeEnd, tracing: Tracing
     at,
     ...(isOurs(end) && { error: outcome }),
     attributes: {
-      'gen_ai.operation.name': isCall ? operationOf(exchange) : undefined,
+      'gen_ai.operation.name': isCall ? codecOf(exchange).operationName : undefined,
       'gen_ai.request.model': exchange.askedModel ?? exchange.model,
       'gen_ai.response.model': exchange.askedModel === undefined ? undefined : exchange.model,
       'gen_ai.usage.input_tokens': usage?.inputTokens,
@@ -54,11 +56,6 @@ export function closeSpan(exchange: Exchange, end: ExchangeEnd, tracing: Tracing
 
 function spanOf({ arrivedAt: startedAt, facts }: Exchange, name: string, tracing: Tracing): TraceSpan {
   return tracing.startSpan({ name, kind: 'server', startedAt, parent: readTraceContext(facts.headers) });
-}
-
-/** As OpenTelemetry's conventions for generative AI name it. */
-function operationOf({ format }: Exchange): string {
-  return format === 'gemini' ? 'generate_content' : 'chat';
 }
 
 /** Whether it failed by us or a model server. The span of a server tells no client's mistake as an error. */

@@ -16,6 +16,8 @@ import type { ServerTraits } from './server-traits.ts';
  */
 export interface ServerCodec {
   readonly format: FormatId;
+  /** What traces call a generation, as OpenTelemetry's conventions for generative AI name it: mostly `chat`. */
+  readonly operationName: string;
   /** How its clients call the settings that a server of another format may refuse, by canonical name. */
   readonly words: ReadonlyMap<string, string>;
   /** POST paths in find-my-way syntax; a trailing `*` passes the rest of the raw path to `decodeRequest`. */
@@ -135,7 +137,7 @@ export interface ClientCodec {
   authorize(credential: string | undefined): Record<string, string>;
   /**
    * The request for this server. `path` is relative to the server's base address, which ends in `/v1` for chat
-   * completions and has no path for the other two, as in each format's SDKs. What the dialect cannot express is refused
+   * completions and has no path for the others, as in each format's SDKs. What the dialect cannot express is refused
    * with `invalid-request` and its canonical path; mere extensions of another format are dropped instead and reported
    * in `dropped`.
    */

@@ -18,6 +18,7 @@ const version = '2023-06-01';
 
 const server: ServerCodec = {
   format: FORMAT,
+  operationName: 'chat',
   words: new Map([
     ['sampling.maxOutputTokens', 'max_tokens'],
     ['toolName', 'tool_use_id'],

@@ -32,6 +32,7 @@ function recognizes({ path, headers, query }: HttpFacts): boolean {
 export const gemini: Format = {
   server: {
     format: FORMAT,
+    operationName: 'generate_content',
     words: new Map([
       ['messages', 'contents'],
       ['sampling.frequencyPenalty', 'generationConfig.frequencyPenalty'],

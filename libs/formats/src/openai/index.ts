@@ -16,6 +16,7 @@ import { FORMAT } from './wire.ts';
 
 const server: ServerCodec = {
   format: FORMAT,
+  operationName: 'chat',
   words: new Map([
     ['sampling.frequencyPenalty', 'frequency_penalty'],
     ['sampling.presencePenalty', 'presence_penalty'],
