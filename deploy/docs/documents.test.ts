@@ -13,6 +13,21 @@ test.each(['../../README.md', '../../apps/loadtest/README.md', '../../docs/confi
   },
 );
 
+test('the README has a row for the paths of every format', () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
+  const rows = new Set(
+    Array.from(read('../../README.md').matchAll(/^\| ([^|]+) \| `POST /gm), ([, name = '']) =>
+      name.toLowerCase(),
+    ),
+  );
+  // Safe to cast: our own file, which is held to the code.
+  const { paths } = JSON.parse(read('../../docs/openapi.json')) as {
+    paths: Record<string, { post?: { tags: string[] } }>;
+  };
+  const formats = new Set(Object.values(paths).flatMap(({ post }) => post?.tags ?? []));
+  expect(rows).toEqual(new Set([...formats].map((title) => title.toLowerCase())));
+});
+
 test('a name of the environment is known to every process if one of them reads it, and to none if none does', () => {
   const text = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
   const documented = [...text.matchAll(/^\| `(SLUICE_\w+)`(, `…_FILE`)?/gm)].flatMap(([, name = '', file]) =>

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type Announcement, formatForPeople } from './announcement.ts';
 
@@ -41,7 +42,26 @@ it('people read where the API is, where every process is watched, and how to cal
   const text = formatForPeople(announcement);
   expect(text).toContain('Sluice serves sim at http://127.0.0.1:8080 (and http://127.0.0.1:8081)\n');
   expect(text).toContain('Metrics: http://127.0.0.1:9464/metrics (and http://127.0.0.1:9465/metrics)\n');
-  expect(pasted(text)).toHaveLength(3);
+});
+
+/** The formats in which a model answers at a path, by their titles in the API's document; without a path, all. */
+function formatsAt(called?: string): Set<string> {
+  // Safe to cast: our own file, which is held to the code.
+  const { paths } = JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8')) as {
+    paths: Record<string, { post?: { tags: string[] } }>;
+  };
+  const isMeant = (path: string) => called === undefined || path.replace('{model}', 'sim') === called;
+  return new Set(
+    Object.entries(paths).flatMap(([path, { post }]) => (isMeant(path) ? (post?.tags ?? []) : [])),
+  );
+}
+
+it('people read a call in every format', () => {
+  const urls = pasted(formatForPeople(announcement)).flatMap((words) =>
+    words.filter((word) => word.startsWith('http')),
+  );
+  const shown = urls.flatMap((url) => [...formatsAt(new URL(url).pathname)]);
+  expect(shown.toSorted()).toEqual([...formatsAt()].sort());
 });
 
 it.each(["Bob's model", 'a (b) "c" \\ $HOME !', '模型'])(
