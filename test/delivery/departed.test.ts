@@ -47,6 +47,25 @@ test('a client that leaves a stream of an upstream pays for the prompt and what 
   expect(await spent()).toBeLessThan(60);
 });
 
+test('a client that leaves before its server has counted a picture and a document pays for their size', async () => {
+  chat.server.answerWith(async (exchange) => {
+    for (let word = 0; word < 5; word += 1) await exchange.text(`word${word} `);
+    await exchange.closed;
+  });
+  const picture = Buffer.alloc(40);
+  picture.write('GIF89a');
+  picture.writeUInt16LE(1000, 6);
+  picture.writeUInt16LE(750, 8);
+  const document = Buffer.from('%PDF-1.7 1 0 obj <</Type /Pages /Count 3>> endobj');
+  const content = [
+    { type: 'image_url', image_url: { url: `data:image/gif;base64,${picture.toString('base64')}` } },
+    { type: 'file', file: { file_data: `data:application/pdf;base64,${document.toString('base64')}` } },
+  ];
+  await leave({ model: 'chat', messages: [{ role: 'user', content }] }, (text) => text.includes('word4'));
+  await until(async () => (await spent()) > 0);
+  expect(await spent()).toBe(4 + 1000 + 3 * 1500 + 5);
+});
+
 test('of several answers, one that was whole does not hide what the others said', async () => {
   let answers = 0;
   chat.server.answerWith(async (exchange) => {

@@ -33,7 +33,7 @@ describe('the estimate of input tokens', () => {
         },
       ],
     });
-    expect(rich).toBe(4 + 256 + 4 + 1 + 2 + 4 + 1);
+    expect(rich).toBe(4 + 1000 + 4 + 1 + 2 + 4 + 1);
     const tools = [{ type: 'function' as const, name: 'find', parameters: { type: 'object' } }];
     expect(estimateInputTokens({ ...base, messages: [], tools })).toBeGreaterThan(10);
   });
@@ -50,7 +50,7 @@ describe('the estimate of input tokens', () => {
     expect(estimateInputTokens({ ...base, messages: [], output })).toBe(JSON.stringify(schema).length / 4);
   });
 
-  it('counts a text file as its text, and any other file as one of ordinary size', () => {
+  it('counts a text file as its text, and any other file as what it is', () => {
     const text = 'x'.repeat(4_000);
     const data = Buffer.from(text).toString('base64');
     const tokensOf = (part: MediaPart) =>
@@ -61,8 +61,8 @@ describe('the estimate of input tokens', () => {
     });
     expect(tokensOf(file('text/plain'))).toBeCloseTo(estimateTokens(text), -1);
     expect(tokensOf(file('TEXT/markdown; charset=utf-8'))).toBe(tokensOf(file('text/plain')));
-    expect(tokensOf(file('image/png'))).toBe(256);
-    expect(tokensOf(file('application/pdf'))).toBe(256);
+    expect(tokensOf(file('image/png'))).toBe(1000);
+    expect(tokensOf(file('application/pdf'))).toBe(1500);
   });
 
   it('is never zero', () => {

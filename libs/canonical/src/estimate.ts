@@ -1,16 +1,14 @@
 import { assertNever } from './assert.ts';
+import { byteLengthOf } from './media/base64-bytes.ts';
+import { mediaTokens } from './media/media-tokens.ts';
 import type { InferenceRequest, MediaPart, Message } from './request.ts';
 
 /** The rule of thumb for text whose tokens nobody has counted, in UTF-16 units. */
 export const charactersPerToken = 4;
 /** What the frame of a message (role, separators) costs in most chat templates. */
 const tokensPerMessage = 4;
-/** An image of ordinary size: its bytes say nothing about its tokens. */
-const tokensPerMedia = 256;
 /** Servers read such a file as the text that it is. */
 const textType = /^text\//i;
-/** Of base64, four characters stand for three bytes. */
-const bytesPerLetter = 3 / 4;
 
 /**
  * Estimates the tokens of a text: one for every four UTF-16 units, rounded up. It needs no tokenizer, so
@@ -22,8 +20,8 @@ export function estimateTokens(text: string): number {
 
 /**
  * Estimates the prompt tokens of a request before any engine has seen it: the text of messages, tools and schemas by
- * `estimateTokens`, plus 4 for each message, the text of text files, and 256 for any other media part. Deterministic; at
- * least 1.
+ * `estimateTokens`, plus 4 for each message, the text of text files, and any other media part by its size. Deterministic;
+ * at least 1.
  */
 export function estimateInputTokens(request: InferenceRequest): number {
   let tokens = 0;
@@ -56,7 +54,7 @@ function partTokens(part: Part): number {
       return tokens;
     }
     case 'media':
-      return mediaTokens(part);
+      return fileTokens(part);
     case 'opaque':
       return estimateTokens(JSON.stringify(part.value));
     default:
@@ -64,7 +62,8 @@ function partTokens(part: Part): number {
   }
 }
 
-function mediaTokens({ mediaType, source }: MediaPart): number {
-  if (source.type !== 'base64' || !textType.test(mediaType)) return tokensPerMedia;
-  return Math.ceil((source.data.length * bytesPerLetter) / charactersPerToken);
+function fileTokens(part: MediaPart): number {
+  const { mediaType, source } = part;
+  if (source.type !== 'base64' || !textType.test(mediaType)) return mediaTokens(part);
+  return Math.ceil(byteLengthOf(source.data) / charactersPerToken);
 }
