@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { estimateInputTokens, estimateTokens } from './estimate.ts';
+import type { Json } from './json.ts';
 import type { MediaPart } from './request.ts';
 
 describe('the estimate of input tokens', () => {
@@ -63,6 +64,29 @@ describe('the estimate of input tokens', () => {
     expect(tokensOf(file('TEXT/markdown; charset=utf-8'))).toBe(tokensOf(file('text/plain')));
     expect(tokensOf(file('image/png'))).toBe(1000);
     expect(tokensOf(file('application/pdf'))).toBe(1500);
+  });
+
+  it('counts a part that it does not know as its JSON, and files in it as files', () => {
+    const tokensOf = (value: Json) => {
+      const content = [{ type: 'opaque' as const, format: 'openai', value }];
+      return estimateInputTokens({ model: 'm', sampling: {}, messages: [{ role: 'user', content }] }) - 4;
+    };
+    const data = Buffer.alloc(832_998).toString('base64');
+    const told = { type: 'note', text: 'x'.repeat(4000), data, media_type: 'text/plain' };
+    expect(tokensOf(told)).toBe(estimateTokens(JSON.stringify(told)));
+    const values = { list: [1, true, null, 'four'], name: 'x' };
+    expect(tokensOf(values)).toBe(estimateTokens(JSON.stringify(values)));
+    const video = { type: 'video_url', video_url: { url: `data:video/mp4;codecs=vp8;base64,${data}` } };
+    expect(tokensOf(video)).toBe(1000 + Math.ceil('{"type":"video_url","video_url":{"url":""}}'.length / 4));
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/heic', data } };
+    const document = { type: 'document', source: { type: 'content', content: [image, image] } };
+    expect(tokensOf(document)).toBeGreaterThan(2000);
+    expect(tokensOf(document)).toBeLessThan(2100);
+    expect(tokensOf(`DATA:;base64,${data}`)).toBe(1500 * Math.ceil(832_998 / 65_536));
+    expect(tokensOf('data:text/plain,none')).toBe(6);
+    let deep: Json = 'x';
+    for (let depth = 0; depth < 20_000; depth += 1) deep = [deep];
+    expect(tokensOf(deep)).toBeGreaterThan(10_000);
   });
 
   it('is never zero', () => {

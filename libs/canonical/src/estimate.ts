@@ -1,5 +1,7 @@
 import { assertNever } from './assert.ts';
+import type { Json } from './json.ts';
 import { byteLengthOf } from './media/base64-bytes.ts';
+import { embeddedFile } from './media/embedded-file.ts';
 import { mediaTokens } from './media/media-tokens.ts';
 import type { InferenceRequest, MediaPart, Message } from './request.ts';
 
@@ -56,7 +58,7 @@ function partTokens(part: Part): number {
     case 'media':
       return fileTokens(part);
     case 'opaque':
-      return estimateTokens(JSON.stringify(part.value));
+      return foreignTokens(part.value);
     default:
       return assertNever(part);
   }
@@ -66,4 +68,31 @@ function fileTokens(part: MediaPart): number {
   const { mediaType, source } = part;
   if (source.type !== 'base64' || !textType.test(mediaType)) return mediaTokens(part);
   return Math.ceil(byteLengthOf(source.data) / charactersPerToken);
+}
+
+/** A part that only one format knows is counted as its JSON, but a file in it is no text. */
+function foreignTokens(part: Json): number {
+  let tokens = 0;
+  let letters = 0;
+  // A stack of our own: recursion has an end.
+  const waiting: Json[] = [part];
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    const file = embeddedFile(value);
+    if (file) tokens += fileTokens(file);
+    else letters += ownLetters(value, waiting);
+  }
+  return tokens + Math.ceil(letters / charactersPerToken);
+}
+
+/** The characters of a value's JSON without those of the values in it, which are added to `waiting`. */
+function ownLetters(value: Json, waiting: Json[]): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value !== 'object' || value === null) return String(value).length;
+  const isList = Array.isArray(value);
+  let letters = 1;
+  for (const [name, inner] of Object.entries(value)) {
+    letters += isList ? 1 : name.length + 4;
+    waiting.push(inner);
+  }
+  return letters;
 }
