@@ -44,6 +44,16 @@ describe('the tokens of media', () => {
     expect(tokensOfBytes('image/png', Buffer.alloc(0))).toBe(1000);
   });
 
+  it('of a picture of low detail are the least that a picture has', () => {
+    const url = { type: 'url', url: 'https://files.example/a' } as const;
+    expect(mediaTokens({ type: 'media', mediaType: 'image/*', source: url, detail: 'low' })).toBe(85);
+    const source = { type: 'base64', data: gif(1000, 750).toString('base64') } as const;
+    expect(mediaTokens({ type: 'media', mediaType: 'image/gif', source, detail: 'low' })).toBe(85);
+    expect(mediaTokens({ type: 'media', mediaType: 'application/pdf', source: url, detail: 'low' })).toBe(
+      4500,
+    );
+  });
+
   it('of a document go by its pages, and those by its bytes where it does not tell them', () => {
     expect(tokensOfBytes('application/pdf', pdf(7))).toBe(7 * 1500);
     expect(tokensOfBytes('application/pdf', pdf(7, 1_000_000))).toBe(7 * 1500);

@@ -34,12 +34,13 @@ const plainSound = /^audio\/(?:(?:x-|vnd\.)?wave?|pcm|pcm16|l16|(?:x-)?aiff|(?:x
 
 /**
  * Estimates the tokens of a picture, document, sound or other file, at least 1, by what its beginning and its length
- * tell of it. A picture costs one for 750 pixels, once it is scaled to at most 1568 on its longer side, from 85 to 1600;
- * a page of a document 1500; sound and video by their bytes. By URL or file id: a picture 1000, any other file 4500.
- * Never throws, and its work does not depend on how much there is of a file.
+ * tell of it. A picture costs one for 750 pixels, once it is scaled to at most 1568 on its longer side, from 85 to 1600,
+ * or 85 if its `detail` is low; a page of a document 1500; sound and video by their bytes. By URL or file id: a picture
+ * 1000, any other file 4500. Never throws, and its work does not depend on how much there is of a file.
  */
-export function mediaTokens({ mediaType, source }: MediaPart): number {
+export function mediaTokens({ mediaType, source, detail }: MediaPart): number {
   const isPicture = /^image\//i.test(mediaType);
+  if (isPicture && detail === 'low') return leastPerPicture;
   if (source.type !== 'base64') return isPicture ? tokensPerPicture : tokensPerFile;
   const { data } = source;
   const perToken = soundOrVideo(mediaType);

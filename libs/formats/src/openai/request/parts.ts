@@ -79,12 +79,13 @@ function decodePart(part: unknown, path: string) {
 function decodeImage(part: unknown, path: string): MediaPart {
   const { known, kept } = readWire(imagePart, part, path, 'image_url');
   const { url } = known.image_url;
-  const extensions = extend(FORMAT, kept);
+  const isCoarse = ownNested(kept, 'image_url').inner.detail === 'low';
+  const common = { ...(isCoarse && { detail: 'low' as const }), ...extend(FORMAT, kept) };
   const data = decodeDataUrl(url, `${path}.image_url.url`, 'image/*');
-  if (data) return { type: 'media', ...data, ...extensions };
+  if (data) return { type: 'media', ...data, ...common };
   if (!/^https?:\/\//i.test(url))
     throw invalid(`${path}.image_url.url`, 'expected an http, https or data URL');
-  return { type: 'media', mediaType: 'image/*', source: { type: 'url', url }, ...extensions };
+  return { type: 'media', mediaType: 'image/*', source: { type: 'url', url }, ...common };
 }
 
 /** Media types that cannot be derived from the name of the format. */
