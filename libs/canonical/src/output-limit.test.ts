@@ -40,6 +40,13 @@ describe('the limit of an answer', () => {
     expect(outputLimit(ask(50), { contextTokens: 7, maxOutputTokens: 7 })).toBe(1);
   });
 
+  it('is not cut for a document of many bytes that does not tell its pages', () => {
+    const source = { type: 'base64' as const, data: `JVBERi0${'A'.repeat(12_000_000)}` };
+    const request = ask(5, 16_000);
+    request.messages = [{ role: 'user', content: [{ type: 'media', mediaType: 'application/pdf', source }] }];
+    expect(outputLimit(request, { contextTokens: 128_000 })).toBe(16_000);
+  });
+
   it('uses the prompt’s true token count if it is given', () => {
     expect(outputLimit(ask(10, 900), { contextTokens: 1000 }, 600)).toBe(400);
   });

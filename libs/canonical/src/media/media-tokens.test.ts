@@ -61,7 +61,7 @@ describe('the tokens of media', () => {
     expect(tokensOfBytes('application/pdf', pdf(0))).toBe(1500);
     expect(tokensOfBytes('application/pdf', pdf(0, 190_000))).toBe(3 * 1500);
     expect(tokensOfBytes('application/msword', Buffer.alloc(190_000))).toBe(3 * 1500);
-    expect(tokensOfBytes('application/pdf', pdf(0, 7_000_000))).toBe(100 * 1500);
+    expect(tokensOfBytes('application/pdf', pdf(0, 7_000_000))).toBe(50 * 1500);
   });
 
   it('of sound and video go by how long they probably are', () => {

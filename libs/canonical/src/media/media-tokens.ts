@@ -15,9 +15,10 @@ const tokensPerPicture = 1000;
 /** A page as text and picture. Gemini takes less, Claude more. */
 const tokensPerPage = 1500;
 const bytesPerPage = 65_536;
-/** The most pages that vendors read, and the most that we take a file for because of its bytes alone. */
+/** The most pages that vendors read. */
 const mostPages = 1000;
-const mostGuessedPages = 100;
+/** Of a guess by bytes. A scan has few pages of many bytes, and a prompt that seems too long cuts its answer short. */
+const mostGuessedPages = 50;
 /** A file that is not in the request: about three pages. */
 const tokensPerFile = 3 * tokensPerPage;
 
