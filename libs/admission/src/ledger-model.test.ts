@@ -40,8 +40,8 @@ const ofPool = ({ jobs }: Wish): Asked[] => [
 /** The same rules without Redis: what is held follows from who holds it. */
 class Model {
   readonly open = new Map<string, Wish & { seen: number }>();
-  /** Requests that were given up before they took anything. */
-  private readonly givenUp = new Set<string>();
+  /** Requests that were given up before they took anything, or settled while a renewal of them was on its way. */
+  readonly givenUp = new Set<string>();
   private rate = 0;
   private spent = 0;
 
@@ -73,9 +73,9 @@ class Model {
     return this.spent + tokens <= max.budget ? 0 : periodMs - (Date.now() % periodMs);
   }
 
-  settle(id: string, charge: number | undefined): boolean {
+  settle(id: string, charge: number | undefined, mayBeRenewed = false): boolean {
     const held = this.open.get(id);
-    if (!held && charge === undefined) this.givenUp.add(id);
+    if (mayBeRenewed || (!held && charge === undefined)) this.givenUp.add(id);
     if (!held) return false;
     this.open.delete(id);
     this.rate = Math.max(0, this.rate + (charge ?? 0) - held.tokens);
@@ -87,12 +87,16 @@ class Model {
 const id = fc.integer({ min: 0, max: 5 }).map((number) => `r${number}`);
 const tokens = fc.integer({ min: 0, max: 200 });
 const wish = fc.record({ id, jobs: fc.integer({ min: 1, max: 3 }), input: tokens, tokens });
-const settlement = fc.record({ id, charge: fc.option(tokens, { nil: undefined }) });
+const settlement = fc.record({
+  id,
+  charge: fc.option(tokens, { nil: undefined }),
+  mayBeRenewed: fc.boolean(),
+});
 const some = <Value>(value: fc.Arbitrary<Value>) => fc.array(value, { minLength: 1, maxLength: 5 });
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant('reserve'), wishes: some(wish) }) },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('settle'), settlements: some(settlement) }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('renew'), id, seen: tokens }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('renew'), wish, seen: tokens }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('die'), id }) },
 );
 
@@ -119,19 +123,23 @@ it('the books agree with a simple model, whatever is reserved in one turn, settl
             break;
           }
           case 'settle': {
-            const expected = each.settlements.map((one) => model.settle(one.id, one.charge));
-            const settled = each.settlements.map(({ id: requestId, charge }) =>
-              ledger.settle({ requestId, books, ...(charge !== undefined && { charge }) }),
+            const expected = each.settlements.map((one) =>
+              model.settle(one.id, one.charge, one.mayBeRenewed),
+            );
+            const settled = each.settlements.map(({ id: requestId, charge, mayBeRenewed }) =>
+              ledger.settle({ requestId, books, mayBeRenewed, ...(charge !== undefined && { charge }) }),
             );
             expect(await Promise.all(settled)).toEqual(expected);
             break;
           }
           case 'renew': {
-            const held = model.open.get(each.id);
-            if (!held) break;
-            held.seen = Math.max(held.seen, each.seen);
-            for (const part of [partOf(tenant, ofTenant(held)), partOf(pool, ofPool(held))]) {
-              await ledger.renew(part.list.book, () => [{ requestId: each.id, part, seen: each.seen }]);
+            const { id: requestId } = each.wish;
+            const held = model.open.get(requestId);
+            if (!held && !model.givenUp.has(requestId)) break;
+            if (held) held.seen = Math.max(held.seen, each.seen);
+            const its = held ?? each.wish;
+            for (const part of [partOf(tenant, ofTenant(its)), partOf(pool, ofPool(its))]) {
+              await ledger.renew(part.list.book, () => [{ requestId, part, seen: each.seen }]);
             }
             break;
           }

@@ -73,7 +73,7 @@ it('a reservation that arrives after it was given up takes nothing, and is forgo
   const givesUp = () => ledger.settle({ requestId: 'late', books: [book] });
   // Repeated, as when the answer to the first was lost.
   expect([await givesUp(), await givesUp()]).toEqual([false, false]);
-  for (const key of [`${book}:open`, `${book}:records`]) {
+  for (const key of [`${book}:open`, `${book}:records`, `${book}:given-up`]) {
     expect(await redis.pttl(key)).toBeGreaterThan(0);
     expect(await redis.pttl(key)).toBeLessThanOrEqual(15_000);
   }
@@ -84,7 +84,7 @@ it('a reservation that arrives after it was given up takes nothing, and is forgo
   await ledger.settle({ requestId: 'next', books: [book], charge: 0 });
   await redis.zadd(`${book}:open`, 0, 'late');
   await ledger.sweep(book);
-  expect(await redis.keys('*')).toEqual([]);
+  expect(await redis.keys('*')).toEqual([`${book}:given-up`]);
 });
 
 it('a rate never lets more through than a full bucket and what flowed in since', async () => {

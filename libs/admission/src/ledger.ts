@@ -56,6 +56,8 @@ export interface Settlement {
    * taken later either: the reservation may be on its way still.
    */
   charge?: number;
+  /** Whether a renewal may be on its way still, which must not bring back what is settled. */
+  mayBeRenewed?: boolean;
   /** Adds this generation to the mean service time of the pool. */
   durationMs?: number | undefined;
   /** Adds this one instead, where it is longer than the mean. */
@@ -214,9 +216,10 @@ export class Ledger {
   private readonly settleAll = async (settlements: readonly Settlement[]): Promise<boolean[]> => {
     const numbers = new Numbering<Book>();
     const values: (string | number)[] = [];
-    for (const { requestId, books, charge = '', durationMs, heldMs } of settlements) {
+    for (const { requestId, books, charge = '', mayBeRenewed, durationMs, heldMs } of settlements) {
       const held = heldMs === undefined ? '' : `>${heldMs}`;
-      values.push(requestId, numbers.numbersOf(books), charge, durationMs ?? held);
+      const tokens = mayBeRenewed ? `${charge} ` : charge;
+      values.push(requestId, numbers.numbersOf(books), tokens, durationMs ?? held);
     }
     return numbersOf(await this.run('settle', numbers, values)).map((settled) => settled === 1);
   };

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createAdmission } from './admission.ts';
 import { Ledger } from './ledger.ts';
+import { readScript } from './script.ts';
 import { partOf, TestBed } from './test-bed.ts';
 
 let bed: TestBed<OwnTestRedis>;
@@ -15,6 +16,7 @@ beforeAll(async () => {
 afterEach(() => bed.reset());
 afterAll(() => bed.close());
 
+const renewal = readScript('renew');
 const book = 'sluice:{t:acme}';
 const lease = { primitive: 'lease', amount: 1, key: `${book}:lease` } as const;
 const budget = { primitive: 'budget', amount: 100, max: 1000, key: `${book}:budget` } as const;
@@ -168,6 +170,73 @@ it('the leases of many tenants are renewed with far fewer round trips than there
     return (await ends()).every((end) => end > before);
   });
   expect(way.roundTrips).toBeLessThan(100);
+  await admission.close();
+  redis.disconnect();
+  way.close();
+});
+
+/** A way to Redis that holds a renewal back, as TCP does with what it has lost, and closes under it. */
+async function openLosingWay(redisPort: number) {
+  const arrives = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const lost = Promise.withResolvers<void>();
+  let isLosing = true;
+  const server = createServer((client) => {
+    const redis = connect(redisPort, '127.0.0.1');
+    client.on('data', (data) => {
+      if (!isLosing || !data.includes(renewal.sha)) {
+        redis.write(data);
+        return;
+      }
+      isLosing = false;
+      client.destroy();
+      lost.resolve();
+      void arrives.promise.then(() => {
+        redis.removeAllListeners('data');
+        redis.once('data', () => arrived.resolve());
+        redis.write(data);
+      });
+    });
+    redis.on('data', (data) => client.write(data));
+    client.on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    // A server that listens on a TCP port has an address object.
+    port: (server.address() as AddressInfo).port,
+    lost: lost.promise,
+    /** Lets the renewal arrive, and resolves once Redis has answered it. */
+    arrive: () => {
+      arrives.resolve();
+      return arrived.promise;
+    },
+    close: () => void server.close(),
+  };
+}
+
+it('a renewal that comes late from a connection that was given up does not bring back what was settled since', async () => {
+  const direct = await bed.connect();
+  const way = await openLosingWay(bed.server.port);
+  const clock = new FakeClock();
+  const redis = new Redis(way.port, { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false });
+  redis.on('error', () => undefined);
+  const admission = createAdmission({ redis, clock, renewEveryMs: 50 });
+  await admission.start();
+  // Redis must know the script, so that the way knows a renewal by its digest.
+  await direct.script('LOAD', renewal.source);
+  const limits = { tenant: { concurrency: { max: 1 } }, key: {} };
+  const ticket = await admission.admit(bed.claim({ limits }));
+  ticket.sawOutput(7);
+  const reconnected = once(redis, 'close').then(() => once(redis, 'ready'));
+  await clock.advance(50);
+  await way.lost;
+  await reconnected;
+  await ticket.settle({ usage: { inputTokens: 40, outputTokens: 7 } });
+  await way.arrive();
+  const next = await admission.admit(bed.claim({ limits }));
+  expect((await admission.usage(bed.claim({ limits })))[0]?.used).toBe(1);
+  await next.settle({});
   await admission.close();
   redis.disconnect();
   way.close();

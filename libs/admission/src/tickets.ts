@@ -27,6 +27,8 @@ class OpenTicket implements Ticket {
   /** Output tokens of which this round of renewals tells, and of which the last one that succeeded has told. */
   telling = 0;
   told = 0;
+  /** Renewals that were sent and not answered. Those of a lost connection may reach Redis after a settlement. */
+  unanswered = 0;
   /** Where it has its places, and how many. */
   readonly pool: string;
   readonly jobs: number;
@@ -148,7 +150,8 @@ export class Tickets {
     ticket.hasFreed = true;
     ticket.parts = parts.slice(0, -1);
     this.options.onFreed(ticket.pool, ticket.jobs);
-    void this.settle({ requestId, books: booksOf(parts.slice(-1)), charge: 0, durationMs });
+    const books = booksOf(parts.slice(-1));
+    void this.settle({ requestId, books, charge: 0, durationMs, mayBeRenewed: ticket.unanswered > 0 });
   }
 
   /** Settles all that a ticket still holds. Only the first call counts. */
@@ -160,7 +163,8 @@ export class Tickets {
     if (parts.length === 0) return Promise.resolve();
     const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: seen });
     const times = hasFreed ? {} : timesOf(outcome);
-    return this.settle({ requestId, books: booksOf(parts), charge, ...times });
+    const mayBeRenewed = ticket.unanswered > 0;
+    return this.settle({ requestId, books: booksOf(parts), charge, mayBeRenewed, ...times });
   }
 
   /** Never rejects: a settlement that Redis did not take is repeated in the next round. */
@@ -235,10 +239,12 @@ export class Tickets {
   private async renewBook(book: Book, tickets: readonly OpenTicket[]): Promise<void> {
     for (let from = 0; from < tickets.length; from += renewalBatch) {
       const batch = tickets.slice(from, from + renewalBatch);
+      for (const ticket of batch) ticket.unanswered += 1;
       await this.options.ledger.renew(book, () =>
         // Some may have been settled since the round began, and a renewal would bring them back.
         batch.flatMap((ticket) => (this.tickets.has(ticket.requestId) ? renewalsOf(ticket, book) : [])),
       );
+      for (const ticket of batch) ticket.unanswered -= 1;
     }
   }
 

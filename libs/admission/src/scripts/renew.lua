@@ -5,7 +5,8 @@
 --   then for each group of requests with the same leases: the keys of these as JSON; their amounts, such as '1 1'; the
 --           number of requests; their ids
 -- A request may have lost its record: it was swept, and charged, while its ingress could not reach Redis, or Redis lost
--- it and it will never be charged. As it is still running it gets its leases back, but no reservation of tokens.
+-- it and it will never be charged. As it is still running it gets its leases back, but no reservation of tokens. One
+-- that was given up gets none: it was settled before this renewal came.
 
 local book = books[1]
 local leaseMs = tonumber(ARGV[1])
@@ -22,31 +23,48 @@ end
 
 local firstGroup = 4 + 2 * ARGV[3]
 for index = 4, firstGroup - 1, 2 do wantRecord(book, ARGV[index]) end
+if mayHaveGivenUp(book) then
+  local index = firstGroup
+  while index < #ARGV do
+    local before, count = index + 2, tonumber(ARGV[index + 2])
+    for number = 1, count do wantRecord(book, ARGV[before + number]) end
+    index = before + count + 1
+  end
+end
 readRecords()
 for index = 4, firstGroup - 1, 2 do
   local id, newSeen = ARGV[index], ARGV[index + 1]
   local text = book.records[id]
-  if text then
+  if text and text ~= givenUp then
     local input, seen, held = parseRecord(text)
     if seen < tonumber(newSeen) then writeRecord(book, id, input .. ' ' .. newSeen .. ' ' .. held) end
   end
 end
 
+-- The requests of a group that were not given up.
+local function runningOf(before, count)
+  local ids = {}
+  for index = before + 1, before + count do
+    local id = ARGV[index]
+    if book.records[id] ~= givenUp then ids[#ids + 1] = id end
+  end
+  return ids
+end
+
 -- Renews one member of each of these requests. Returns how many were not there.
-local function renewMembers(key, suffixed, before, count)
+local function renewMembers(key, suffixed, ids)
   local members = {}
-  for index = 1, count do
-    members[2 * index - 1], members[2 * index] = diesAt, ARGV[before + index] .. suffixed
+  for index = 1, #ids do
+    members[2 * index - 1], members[2 * index] = diesAt, ids[index] .. suffixed
   end
   return callInParts('ZADD', key, members)
 end
 
-local function recordLost(leases, before, count)
-  for index = before + 1, before + count do wantRecord(book, ARGV[index]) end
+local function recordLost(leases, ids)
+  for _, id in ipairs(ids) do wantRecord(book, id) end
   readRecords()
   local held = '0 0 [] ' .. (#leases > 0 and cjson.encode(leases) or '[]')
-  for index = before + 1, before + count do
-    local id = ARGV[index]
+  for _, id in ipairs(ids) do
     if not book.records[id] then writeRecord(book, id, held) end
   end
 end
@@ -54,10 +72,11 @@ end
 local index = firstGroup
 while index < #ARGV do
   local leases, before, count = leasesOf(ARGV[index], ARGV[index + 1]), index + 2, tonumber(ARGV[index + 2])
+  local ids = runningOf(before, count)
   -- Each open request has a record, so most runs need not look for them.
-  if renewMembers(book.openKey, '', before, count) > 0 then recordLost(leases, before, count) end
+  if renewMembers(book.openKey, '', ids) > 0 then recordLost(leases, ids) end
   for _, lease in ipairs(leases) do
-    for number = 1, lease.amount do renewMembers(lease.key, suffix(number), before, count) end
+    for number = 1, lease.amount do renewMembers(lease.key, suffix(number), ids) end
     redis.call('PEXPIRE', lease.key, bookLifeMs)
   end
   index = before + count + 1

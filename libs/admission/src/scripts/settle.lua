@@ -1,7 +1,7 @@
 -- Settles requests in their books. Settling a request again does nothing. One that is to give everything back, and has
--- taken nothing yet, takes nothing later either.
---   ARGV, for each request: its id; numbers of its books, as '2 1'; tokens to book, or '' to give everything back;
---         service time of this generation in ms, or '', which goes into the mean of its last book, and of its
+-- taken nothing yet, takes nothing later either; nor does one of which a renewal is on its way.
+--   ARGV, for each request: its id; numbers of its books, as '2 1'; tokens to book, or '' to give everything back,
+--         with a blank at the end if a renewal of it may be on its way; service time of this generation in ms, or '', which goes into the mean of its last book, and of its
 --         tenant there where tenants share; as '>60000' where it counts only if it is more than the mean
 -- Answer: a packed list, for each request 1 if there was something to settle, else 0
 
@@ -41,13 +41,14 @@ readRecords()
 
 local answers = {}
 for index = 1, #ARGV, 4 do
-  local theirs, charge, durationMs = booksOf(ARGV[index + 1]), tonumber(ARGV[index + 2]), ARGV[index + 3]
+  local theirs, tokens, durationMs = booksOf(ARGV[index + 1]), ARGV[index + 2], ARGV[index + 3]
+  local charge, mayBeRenewed = tonumber(tokens), string.byte(tokens, -1) == 32
   local settled = 0
   for part = 1, #theirs do
     local text = theirs[part].records[ARGV[index]]
     local isGivenUp = text == givenUp or not text and charge == nil
     local holds = not isGivenUp and settle(theirs[part], ARGV[index], charge)
-    if isGivenUp then giveUp(theirs[part], ARGV[index]) end
+    if isGivenUp or mayBeRenewed then giveUp(theirs[part], ARGV[index]) end
     if holds then
       settled = 1
       if part == #theirs and durationMs ~= '' then addToMeans(theirs[part], holds, durationMs) end
@@ -56,12 +57,6 @@ for index = 1, #ARGV, 4 do
   answers[#answers + 1] = settled
 end
 writeBooks()
-for _, book in ipairs(books) do
-  -- Without an expiry, its keys have just been made, and nobody has promised to look after them.
-  if book.hasGivenUp and redis.call('PTTL', book.recordsKey) == -1 then
-    redis.call('PEXPIRE', book.openKey, givenUpLifeMs)
-    redis.call('PEXPIRE', book.recordsKey, givenUpLifeMs)
-  end
-end
+for _, book in ipairs(books) do keepGivenUp(book) end
 for key, mean in pairs(means) do redis.call('SET', key, number(mean), 'PX', livesMs[key]) end
 return cmsgpack.pack(answers)
