@@ -13,10 +13,15 @@ const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
 const failure: GenerationEvent = { type: 'error', error: { kind: 'upstream-failed', message: 'it broke' } };
 const text = (value: string): GenerationEvent => ({ type: 'text-delta', block: 0, text: value });
 
-/** The smallest format: one line per event. */
+const hidden: GenerationEvent = { type: 'reasoning-delta', block: 0, text: 'well' };
+
+/** The smallest format: one line per event, and none for thinking. */
 const encoder: StreamEncoder = {
   contentType: 'text/plain',
-  push: (event, choice) => `${choice} ${event.type === 'text-delta' ? event.text : event.type}\n`,
+  push(event, choice) {
+    if (event.type === 'reasoning-delta') return '';
+    return `${choice} ${event.type === 'text-delta' ? event.text : event.type}\n`;
+  },
   keepAlive: () => 'alive\n',
 };
 
@@ -145,6 +150,16 @@ describe.each(ways)('the status line, over %s', (way) => {
     // Without these, a proxy would keep the answer until it is whole.
     expect(client.received).toContain('cache-control: no-cache\r\nx-accel-buffering: no');
     expect(client.body).toBe('0 start\n0 a\n');
+  });
+
+  it('waits for the first event that the format shows, and is a true one for an error before it', async () => {
+    const { relay, response, refused } = await createBench();
+    relay.push(0, [start, hidden]);
+    relay.push(0, [hidden]);
+    expect(response.headersSent).toBe(false);
+    relay.push(0, [hidden, failure]);
+    await until(() => client.isWhole);
+    expect([client.status, refused.length]).toEqual(['502', 1]);
   });
 
   it('comes with the starts of all answers that waited for it', async () => {

@@ -37,8 +37,9 @@ export interface RelayOptions {
 /**
  * Writes the events of one request to its socket, through the encoder of the client's format.
  *
- * The status line waits for the first event after the start, or the first keep-alive, so that a failure before it
- * becomes a true status. The body ends cleanly only after the terminal events of all choices or an in-band error. In
+ * The status line waits for the first event after the start that the client's format shows, or the first keep-alive, so
+ * that a failure before it becomes a true status. Generate content shows calls when they are whole, and thinking only to
+ * those who ask for it. The body ends cleanly only after the terminal events of all choices or an in-band error. In
  * every other case the socket is destroyed, so that no client takes half an answer for a whole one.
  */
 export class Relay implements Ticking {
@@ -52,8 +53,8 @@ export class Relay implements Ticking {
   private finished = 0;
   /** When something was last written, or could not be. */
   private writtenAt: number;
-  /** Start events that wait for a further event, because they alone do not decide the status line. */
-  private waiting: { choice: number; event: GenerationEvent }[] = [];
+  /** What the starts of choices write. It waits for more, because they alone do not decide the status line. */
+  private waiting = '';
 
   constructor(options: RelayOptions) {
     this.options = options;
@@ -69,27 +70,22 @@ export class Relay implements Ticking {
     const { encoder } = this.options;
     let text = '';
     for (const event of events) {
-      if (!this.isOpen && event.type === 'start') {
-        this.waiting.push({ choice, event });
-        continue;
+      if (event.type === 'error' && !this.isOpen && text === '') {
+        this.isEnded = true;
+        this.options.refuse(event.error);
+        return;
       }
-      if (!this.isOpen) {
-        if (event.type === 'error') {
-          this.isEnded = true;
-          this.options.refuse(event.error);
-          return;
-        }
-        text += this.open(true);
-      }
-      text += encoder.push(event, choice);
+      const written = encoder.push(event, choice);
+      if (event.type === 'start' && !this.isOpen) this.waiting += written;
+      else text += written;
       if (!isTerminal(event)) continue;
       this.finished += 1;
       if (event.type === 'error' || this.finished === this.options.choices) {
-        this.end(text);
+        this.end(this.opened(text));
         return;
       }
     }
-    if (text !== '') this.write(text);
+    if (text !== '') this.write(this.opened(text));
   }
 
   /** When the next keep-alive is due: each write puts it off. */
@@ -111,7 +107,12 @@ export class Relay implements Ticking {
     this.isEnded = true;
   }
 
-  /** Writes the head, and returns the text of the start events that waited for it. */
+  /** The text, after what has to be written before it. */
+  private opened(text: string): string {
+    return this.isOpen ? text : this.open(true) + text;
+  }
+
+  /** Writes the head, and returns the text of the starts that waited for it. */
   private open(isAnswer: boolean): string {
     const { response, encoder } = this.options;
     this.isOpen = true;
@@ -121,10 +122,9 @@ export class Relay implements Ticking {
       'x-accel-buffering': 'no',
       ...this.options.headers(isAnswer),
     });
-    let text = '';
-    for (const { choice, event } of this.waiting) text += encoder.push(event, choice);
-    this.waiting = [];
-    return text;
+    const { waiting } = this;
+    this.waiting = '';
+    return waiting;
   }
 
   private write(text: string): void {
