@@ -205,6 +205,30 @@ it('a stream that fails after its first token ends with that error, and no other
   expect(remote.exchanges).toHaveLength(asked);
 });
 
+it('a model that fails before its client would see anything of it has given nothing', async () => {
+  local.answerWith(async (exchange) => {
+    await exchange.reasoning('Let me see');
+    await exchange.toolCall({ index: 0, id: 'call_1', name: 'look', arguments: ['{"at":'] });
+    exchange.cut();
+  });
+  // Generate content shows thinking to those who ask for it, and calls when they are whole.
+  const askGenerate = (model: string) =>
+    fetch(`${gateway.baseUrl}/v1beta/models/${model}:streamGenerateContent?alt=sse`, {
+      method: 'POST',
+      headers: { 'x-goog-api-key': gateway.apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        contents: [{ parts: [{ text: 'Hello' }] }],
+        tools: [{ functionDeclarations: [{ name: 'look' }] }],
+      }),
+    });
+  const response = await askGenerate('small');
+  expect([response.status, response.headers.get('x-sluice-model')]).toEqual([200, 'large']);
+  const text = await response.text();
+  expect(text).toContain('from afar');
+  expect(text).not.toContain('look');
+  expect((await askGenerate('alone')).status).toBe(502);
+});
+
 it('a mistake of the client is answered by the model that it asked for', async () => {
   const asked = remote.exchanges.length;
   local.answerWith(fails(400));

@@ -1,6 +1,6 @@
 import type { ErrorInfo, GenerationEvent, InferenceRequest, TraceContext } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
-import type { ClientCall } from '@sluice/formats';
+import type { ClientCall, StreamEncoder } from '@sluice/formats';
 import type { Caller } from '@sluice/tenancy';
 import type { Services } from '../services.ts';
 
@@ -40,6 +40,8 @@ export interface AnswerSink {
    * failure. Absent, or returning nothing: the failure is one of the events.
    */
   onFailure?(error: ErrorInfo): (() => void) | undefined;
+  /** Creates an encoder like the one that writes the stream; absent if the answer is a single body. */
+  createEncoder?(): StreamEncoder;
 }
 
 /** An answer that is wanted until it has ended or is cancelled. */

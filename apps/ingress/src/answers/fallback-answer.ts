@@ -60,7 +60,8 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private soonestMs = Number.POSITIVE_INFINITY;
   /** How that model waited and ran; absent until another one was turned to. */
   private askedRun: Run | undefined;
-  private readonly prelude = new Prelude();
+  /** Absent if the answer is a single body. */
+  private readonly prelude: Prelude | undefined;
   /** The ends of whole answers, until the last one is there: another model would begin them all anew. */
   private heldEnds: ChoiceEvents[] = [];
   /** Whether one of the answers was admitted, and so has counted as the request. */
@@ -76,6 +77,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     this.exchange = exchange;
     this.services = services;
     this.sink = sink;
+    this.prelude = sink.createEncoder && new Prelude(sink.createEncoder);
   }
 
   async begin(): Promise<void> {
@@ -112,8 +114,8 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   }
 
   onEvents(choice: number, events: GenerationEvent[]): void {
-    const { stream, choices } = this.plan.call;
-    if (stream) this.pass(choice, this.prelude.take(choice, events));
+    const { choices } = this.plan.call;
+    if (this.prelude) this.pass(choice, this.prelude.take(choice, events));
     else if (events[events.length - 1]?.type !== 'finish') this.pass(choice, events);
     else {
       this.heldEnds.push([choice, events]);
@@ -144,7 +146,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     this.reason ??= error;
     const { kind, options } = error;
     if (full.has(kind)) this.soonestMs = Math.min(this.soonestMs, options.retryAfterMs ?? this.soonestMs);
-    this.prelude.forget();
+    this.prelude?.forget();
     this.heldEnds = [];
     const { asked, exchange, services } = this;
     const id = asked.model.fallbacks[this.turns];
@@ -196,7 +198,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private pass(choice: number, events: GenerationEvent[]): void {
     if (events.length === 0) return;
     // A client that does not read along has nothing before an end.
-    this.isSeen ||= this.plan.call.stream || events.some(isTerminal);
+    this.isSeen ||= this.prelude !== undefined || events.some(isTerminal);
     this.sink.onEvents(choice, events);
   }
 

@@ -1,4 +1,5 @@
 import type { GenerationEvent } from '@sluice/canonical';
+import type { StreamEncoder } from '@sluice/formats';
 import { describe, expect, it } from 'vitest';
 import { Prelude } from './prelude.ts';
 
@@ -8,35 +9,49 @@ const text: GenerationEvent = { type: 'text-delta', block: 0, text: 'a' };
 const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
 const error: GenerationEvent = { type: 'error', error: { kind: 'unavailable', message: 'away' } };
 
+/** A format that does not show thinking. */
+const createEncoder = (): StreamEncoder => ({
+  contentType: 'text/plain',
+  push: ({ type }) => (type === 'reasoning-delta' ? '' : type),
+  keepAlive: () => '',
+});
+
 describe('what comes before the first content', () => {
   it('waits for it, and goes before it', () => {
-    const prelude = new Prelude();
+    const prelude = new Prelude(createEncoder);
     expect(prelude.take(0, [start('a')])).toEqual([]);
     expect(prelude.take(0, [own])).toEqual([]);
     expect(prelude.take(0, [text])).toEqual([start('a'), own, text]);
     expect(prelude.take(0, [own])).toEqual([own]);
   });
 
+  it('waits for content that the format shows', () => {
+    const prelude = new Prelude(createEncoder);
+    const thought: GenerationEvent = { type: 'reasoning-delta', block: 0, text: 'well' };
+    expect(prelude.take(0, [start('a'), thought])).toEqual([]);
+    expect(prelude.take(0, [{ ...text, block: 1 }])).toEqual([start('a'), thought, { ...text, block: 1 }]);
+  });
+
   it('waits for the content of its own choice', () => {
-    const prelude = new Prelude();
+    const prelude = new Prelude(createEncoder);
     expect(prelude.take(0, [start('a')])).toEqual([]);
     expect(prelude.take(1, [start('b'), text])).toEqual([start('b'), text]);
     expect(prelude.take(0, [text])).toEqual([start('a'), text]);
   });
 
   it('goes before the end of an answer that has no content', () => {
-    const prelude = new Prelude();
+    const prelude = new Prelude(createEncoder);
     prelude.take(0, [start('a')]);
     expect(prelude.take(0, [finish])).toEqual([start('a'), finish]);
   });
 
   it('goes with the model that fails before its content', () => {
-    const prelude = new Prelude();
+    const prelude = new Prelude(createEncoder);
     prelude.take(0, [start('a'), own]);
     prelude.forget();
     expect(prelude.take(0, [start('b')])).toEqual([]);
     expect(prelude.take(0, [text])).toEqual([start('b'), text]);
-    const failing = new Prelude();
+    const failing = new Prelude(createEncoder);
     failing.take(0, [start('a'), own]);
     expect(failing.take(0, [error])).toEqual([error]);
   });

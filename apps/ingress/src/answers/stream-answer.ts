@@ -47,6 +47,7 @@ class StreamAnswer implements RelayOptions {
     this.answer = createAnswer(plan, exchange, services, {
       onEvents: (choice, events) => this.relay.push(choice, events),
       onDefect: (error) => this.breakOff(error),
+      createEncoder: () => codec.createStreamEncoder(plan.call),
     });
   }
 
