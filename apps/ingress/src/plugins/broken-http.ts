@@ -10,8 +10,15 @@ interface Refusal {
   status: number;
   reason: string;
   error: ErrorInfo;
+  /** What operators are told instead of the error. */
+  counted?: ErrorInfo;
 }
 
+const malformed: Refusal = {
+  status: 400,
+  reason: 'Bad Request',
+  error: { kind: 'invalid-request', message: 'the request is not valid HTTP' },
+};
 const byCode: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,
@@ -23,16 +30,13 @@ const byCode: Readonly<Record<string, Refusal>> = {
     reason: 'Request Timeout',
     error: { kind: 'invalid-request', message: 'the request did not arrive in time', retryable: false },
   },
+  // Nearly all of these clients have left. One that closed its own side alone can still be told its mistake.
+  HPE_INVALID_EOF_STATE: { ...malformed, counted: { kind: 'cancelled', message: 'the client left' } },
 };
 /**
  * How long the client has to read the answer and close its end. Without a limit it could keep the connection for ever.
  */
 const closeLimitMs = 2_000;
-const malformed: Refusal = {
-  status: 400,
-  reason: 'Bad Request',
-  error: { kind: 'invalid-request', message: 'the request is not valid HTTP' },
-};
 
 /**
  * A socket with the response that is being written to it, in the property where Node's own handler looks for it, too.
@@ -86,12 +90,12 @@ function refuseBody(
   socket: Socket,
   response: ServerResponse,
   exchange: Exchange,
-  { status, error }: Refusal,
+  { status, error, counted = error }: Refusal,
   services: Services,
 ): void {
   // Node would destroy the socket behind the answer, and what the client is still sending would reset it.
   socket.destroySoon = () => closeGently(socket);
-  noteError(exchange, error);
+  noteError(exchange, counted);
   const { headers, body } = codecOf(exchange).encodeError(error, exchange);
   const all = { ...replyHeaders(exchange, services), ...headers, connection: 'close' };
   writeJson(response, status, all, body);
@@ -99,7 +103,7 @@ function refuseBody(
 
 function refuseHead(
   socket: Socket,
-  { status, reason, error }: Refusal,
+  { status, reason, error, counted = error }: Refusal,
   code: string | undefined,
   { metrics, logger, newRequestId }: Services,
 ): void {
@@ -117,8 +121,8 @@ function refuseHead(
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${text}`);
   closeGently(socket);
-  metrics.requests.inc({ format: codec.format, outcome: error.kind });
-  logger.info({ requestId, status, outcome: error.kind, code }, 'broken request');
+  metrics.requests.inc({ format: codec.format, outcome: counted.kind });
+  logger.info({ requestId, status, outcome: counted.kind, code }, 'broken request');
 }
 
 /** Ends a socket and leaves its client the time to read what was written. */

@@ -345,6 +345,22 @@ describe('an error', () => {
     await expect.poll(() => logged).toMatchObject([{ msg: 'request', outcome: 'cancelled', status: 499 }]);
   });
 
+  it.each([
+    ['body', `${head}content-length: 9\r\n\r\n{`, { msg: 'request' }],
+    ['head', head, { msg: 'broken request' }],
+  ])('that ends within its %s counts as left, not as wrong', async (_part, bytes, line) => {
+    const socket = connect(await listen(), '127.0.0.1');
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text) => {
+      answer += text;
+    });
+    socket.end(bytes);
+    await once(socket, 'close');
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    await expect.poll(() => logged).toMatchObject([{ ...line, outcome: 'cancelled' }]);
+    expect(await requestsTold()).toBe(1);
+  });
+
   it('sends nothing to a client that has not asked anything yet', async () => {
     const port = await listen();
     const accepted = once(app.server, 'connection');
