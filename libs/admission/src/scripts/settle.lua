@@ -1,8 +1,9 @@
 -- Settles requests in their books. Settling a request again does nothing. One that is to give everything back, and has
 -- taken nothing yet, takes nothing later either; nor does one of which a renewal is on its way.
---   ARGV, for each request: its id; numbers of its books, as '2 1'; tokens to book, or '' to give everything back,
---         with a blank at the end if a renewal of it may be on its way; service time of this generation in ms, or '', which goes into the mean of its last book, and of its
---         tenant there where tenants share; as '>60000' where it counts only if it is more than the mean
+--   ARGV, for each request: its id; numbers of its books, as '2 1'; tokens to book, or '' to give everything back, with
+--         a blank at the end if a renewal of it may be on its way; service time of this generation in ms, or '', which
+--         goes into the mean of its last book, and of its tenant there where tenants share; as '>60000' where it counts
+--         only if it is more than the mean
 -- Answer: a packed list, for each request 1 if there was something to settle, else 0
 
 local poolLifeMs = 24 * 3600 * 1000
