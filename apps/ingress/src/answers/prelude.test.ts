@@ -6,15 +6,26 @@ import { Prelude } from './prelude.ts';
 const start = (id: string): GenerationEvent => ({ type: 'start', id, model: 'm', createdAt: 1 });
 const own: GenerationEvent = { type: 'opaque', format: 'openai', value: { delta: { news: 1 } } };
 const text: GenerationEvent = { type: 'text-delta', block: 0, text: 'a' };
+const thought: GenerationEvent = { type: 'reasoning-delta', block: 0, text: 'well' };
+const call: GenerationEvent = { type: 'tool-call-start', block: 0, id: 'c', name: 'feed' };
 const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
 const error: GenerationEvent = { type: 'error', error: { kind: 'unavailable', message: 'away' } };
 
-/** A format that does not show thinking. */
-const createEncoder = (): StreamEncoder => ({
-  contentType: 'text/plain',
-  push: ({ type }) => (type === 'reasoning-delta' ? '' : type),
-  keepAlive: () => '',
-});
+/** A format that does not show thinking, and shows calls with what follows them. */
+function createEncoder(): StreamEncoder {
+  let held = '';
+  return {
+    contentType: 'text/plain',
+    push({ type }) {
+      if (type === 'tool-call-start') held = type;
+      if (type === 'tool-call-start' || type === 'start') return '';
+      const shown = held + (type === 'reasoning-delta' ? '' : type);
+      held = '';
+      return shown;
+    },
+    keepAlive: () => '',
+  };
+}
 
 describe('what comes before the first content', () => {
   it('waits for it, and goes before it', () => {
@@ -27,7 +38,6 @@ describe('what comes before the first content', () => {
 
   it('waits for content that the format shows', () => {
     const prelude = new Prelude(createEncoder);
-    const thought: GenerationEvent = { type: 'reasoning-delta', block: 0, text: 'well' };
     expect(prelude.take(0, [start('a'), thought])).toEqual([]);
     expect(prelude.take(0, [{ ...text, block: 1 }])).toEqual([start('a'), thought, { ...text, block: 1 }]);
   });
@@ -54,5 +64,13 @@ describe('what comes before the first content', () => {
     const failing = new Prelude(createEncoder);
     failing.take(0, [start('a'), own]);
     expect(failing.take(0, [error])).toEqual([error]);
+  });
+
+  it('forgets with that model the call that it was in', () => {
+    const prelude = new Prelude(createEncoder);
+    expect(prelude.take(0, [start('a'), call])).toEqual([]);
+    prelude.forget();
+    expect(prelude.take(0, [start('b'), thought])).toEqual([]);
+    expect(prelude.take(0, [text])).toEqual([start('b'), thought, text]);
   });
 });

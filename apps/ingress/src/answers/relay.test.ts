@@ -179,6 +179,13 @@ describe.each(ways)('the status line, over %s', (way) => {
     expect(refused).toEqual([{ kind: 'upstream-failed', message: 'it broke' }]);
   });
 
+  it('is that of an answer for an error right behind what is shown', async () => {
+    const { relay, refused } = await createBench();
+    relay.push(0, [start, text('a'), failure]);
+    await until(() => client.isWhole);
+    expect([client.status, client.body, refused]).toEqual(['200', '0 start\n0 a\n0 error\n', []]);
+  });
+
   it('is refused once, when two answers fail', async () => {
     const { relay, refused } = await createBench({ choices: 2 });
     relay.push(0, [failure]);
