@@ -61,7 +61,13 @@ describe('the estimate of input tokens', () => {
       source: { type: 'base64', data },
     });
     expect(tokensOf(file('text/plain'))).toBeCloseTo(estimateTokens(text), -1);
-    expect(tokensOf(file('TEXT/markdown; charset=utf-8'))).toBe(tokensOf(file('text/plain')));
+    const textTypes = [
+      ...['TEXT/markdown; charset=utf-8', 'application/json', 'application/x-yaml', 'application/sql'],
+      ...['application/xml;charset=utf-8', 'application/ld+json'],
+    ];
+    for (const each of textTypes) expect(tokensOf(file(each))).toBe(tokensOf(file('text/plain')));
+    expect(tokensOf(file('application/jsonish'))).toBe(1500);
+    expect(tokensOf(file('image/svg+xml'))).toBe(1000);
     expect(tokensOf(file('image/png'))).toBe(1000);
     expect(tokensOf(file('application/pdf'))).toBe(1500);
   });

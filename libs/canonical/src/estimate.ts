@@ -9,8 +9,9 @@ import type { InferenceRequest, MediaPart, Message } from './request.ts';
 export const charactersPerToken = 4;
 /** What the frame of a message (role, separators) costs in most chat templates. */
 const tokensPerMessage = 4;
-/** Servers read such a file as the text that it is. */
-const textType = /^text\//i;
+/** Servers read such a file as the text that it is, if they take it at all. */
+const textType =
+  /^(?:text\/|application\/(?:(?:x-)?(?:ndjson|json|yaml|javascript|sh)|xml|sql|[^;]*\+(?:json|xml))(?:;|$))/i;
 
 /**
  * Estimates the tokens of a text: one for every four UTF-16 units, rounded up. It needs no tokenizer, so
@@ -22,8 +23,8 @@ export function estimateTokens(text: string): number {
 
 /**
  * Estimates the prompt tokens of a request before any engine has seen it: the text of messages, tools and schemas by
- * `estimateTokens`, plus 4 for each message, the text of text files, and any other media part by its size. Deterministic;
- * at least 1.
+ * `estimateTokens`, plus 4 for each message, the text of text files, and any other media part by its size.
+ * Deterministic; at least 1.
  */
 export function estimateInputTokens(request: InferenceRequest): number {
   let tokens = 0;
