@@ -37,10 +37,10 @@ export interface RelayOptions {
 /**
  * Writes the events of one request to its socket, through the encoder of the client's format.
  *
- * The status line waits for the first event after the start that the client's format shows, or the first keep-alive, so
- * that a failure before it becomes a true status. Generate content shows calls when they are whole, and thinking only to
- * those who ask for it. The body ends cleanly only after the terminal events of all choices or an in-band error. In
- * every other case the socket is destroyed, so that no client takes half an answer for a whole one.
+ * The status line waits for the first event after the start that the client's format shows, or the first keep-alive,
+ * so that a failure before it becomes a true status. Generate content shows calls when they are whole, and thinking
+ * only to those who ask for it. The body ends cleanly only after the terminal events of all choices or an in-band
+ * error. In every other case the socket is destroyed, so that no client takes half an answer for a whole one.
  */
 export class Relay implements Ticking {
   seat: Seat<Ticking> | undefined;
