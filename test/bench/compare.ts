@@ -7,7 +7,7 @@ import { openWorktree, type Worktree, WorktreeError } from '../support/worktree.
 import { Account } from './bench-run.ts';
 import { type Gateway, startGateway } from './contenders/gateway.ts';
 import { startUpstream } from './contenders/upstream.ts';
-import { measureMicro } from './micro-process.ts';
+import { MicroProcess } from './micro-process.ts';
 import { type MeasureName, type Measures, median } from './results/measures.ts';
 import { fewestRounds, type Judgement, judgeAll, judgeCosts } from './results/significance.ts';
 import { inTurn } from './results/turns.ts';
@@ -107,12 +107,15 @@ async function compareMicro(before: Worktree, after: Worktree): Promise<Judgemen
   const pairs = new Map<string, { before: number; after: number }[]>();
   const alone = new Set<string>();
   for (let round = 1; round <= rounds; round++) {
-    const [a, b] = await inTurn(round, [before, after], ({ root }) => measureMicro(root));
-    for (const name of new Set([...(a?.keys() ?? []), ...(b?.keys() ?? [])])) {
-      const [cost, other] = [a?.get(name), b?.get(name)];
-      if (cost === undefined || other === undefined) alone.add(name);
-      else pairs.set(name, [...(pairs.get(name) ?? []), { before: cost, after: other }]);
-      if (cost !== undefined && other === undefined) failures.push(`${name} fails in ${after.name}`);
+    const processes = [before, after].map(({ root }) => new MicroProcess(root));
+    // Each benchmark right after its own of the other side: in seconds, a shared machine may change its pace by half.
+    for (let turn = round; ; turn++) {
+      const [a, b] = await inTurn(turn, processes, (each) => each.measureNext());
+      if (!a || !b) break;
+      const { name, us: cost } = a;
+      if (cost === undefined || b.us === undefined) alone.add(name);
+      else pairs.set(name, [...(pairs.get(name) ?? []), { before: cost, after: b.us }]);
+      if (cost !== undefined && b.us === undefined) failures.push(`${name} fails in ${after.name}`);
     }
     process.stderr.write(`micro-benchmarks, round ${round}\n`);
   }

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { knownNames, readCommandLine } from '../support/command-line.ts';
 import { repository } from '../support/repository.ts';
@@ -19,6 +20,7 @@ const help = `npm run bench:micro -- [flags]
   --only NAME     only this one (repeatable): ${subjects.map(({ name }) => `"${name}"`).join(', ')}
   --root FOLDER   another checkout
   --json          a line of JSON for each, without what is not ours; of one that failed, cpuNs is null
+  --stepwise      each when a line comes in, until the input ends
 `;
 const words = readCommandLine(help, () => {
   const { values } = parseArgs({
@@ -26,15 +28,20 @@ const words = readCommandLine(help, () => {
       root: { type: 'string', default: repository },
       only: { type: 'string', multiple: true },
       json: { type: 'boolean', default: false },
+      stepwise: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h' },
     },
   });
   const names = subjects.map(({ name }) => name);
   return { ...values, only: knownNames(values.only ?? names, names) };
 });
+const demands = words.stepwise
+  ? createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+  : undefined;
 for (const subject of subjects) {
   if (!words.only.includes(subject.name)) continue;
   if (words.json && subject.isReference) continue;
+  if ((await demands?.next())?.done) break;
   const cost = await measureSubject(subject, words.root).catch((error: Error) => {
     process.stderr.write(`${subject.name}: ${error.message}\n`);
   });
