@@ -41,3 +41,35 @@ it.each(formats)('a single answer of %s whose worker dies midway is generated an
   await until(async () => (await chat.budget()).reserved === 0);
   expect((await chat.budget()).spent).toBe(usage.total_tokens);
 });
+
+it('a stream whose worker dies before its client was shown anything is generated anew', async () => {
+  const { gateway, server } = chat;
+  let calls = 0;
+  server.answerWith(async (exchange) => {
+    calls += 1;
+    await exchange.reasoning('Let me see');
+    const all = ['{"at":', calls === 1 ? '"nig' : '"noon"}'];
+    await exchange.toolCall({ index: 0, id: `call_${calls}`, name: 'look', arguments: all });
+    if (calls === 1) return exchange.closed;
+    return exchange.finish('tool_calls');
+  });
+  const begun = () => gateway.metric('sluice_time_to_first_token_seconds_count', { model: 'chat' });
+  const before = await begun();
+  // Generate content shows calls with the end of the answer, and thinking to those who ask for it.
+  const answer = fetch(`${gateway.baseUrl}/v1beta/models/chat:streamGenerateContent?alt=sse`, {
+    method: 'POST',
+    headers: { 'x-goog-api-key': gateway.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      contents: [{ parts: [{ text: 'Hello' }] }],
+      tools: [{ functionDeclarations: [{ name: 'look' }] }],
+    }),
+  });
+  await until(async () => (await begun()) === before + 1);
+  process.kill((await gateway.workerAtWork()).pid, 'SIGKILL');
+  const response = await answer;
+  const text = await response.text();
+  expect([response.status, calls]).toEqual([200, 2]);
+  expect(text.match(/"functionCall":/g)).toHaveLength(1);
+  expect(text).toContain('"args":{"at":"noon"}');
+  expect(text).not.toContain('error');
+});

@@ -111,7 +111,10 @@ export interface EncodedError {
  */
 export interface StreamEncoder {
   readonly contentType: string;
-  /** `choice` counts from 0 and stays below `call.choices`. */
+  /**
+   * `choice` counts from 0 and stays below `call.choices`. A second start of a choice begins its answer anew, and comes
+   * only if nothing but the first start was written of it: what was held back is forgotten.
+   */
   push(event: GenerationEvent, choice: number): string;
   /** Text that keeps the connection alive at this point of the stream, including before the first event. */
   keepAlive(): string;

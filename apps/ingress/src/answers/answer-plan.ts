@@ -33,6 +33,11 @@ export function deadlineOf(
 export interface AnswerSink {
   /** Events of one choice, in order. */
   onEvents(choice: number, events: GenerationEvent[]): void;
+  /**
+   * Whether the client has been shown anything of this choice, apart from its start. If not, a second start may begin
+   * the choice anew. Absent if the answer is a single body.
+   */
+  hasShown?(choice: number): boolean;
   /** Gets what `onEvents` has thrown, which is a defect of a codec, and ends the answer. */
   onDefect(error: unknown): void;
   /**

@@ -103,6 +103,7 @@ function createBench(
       const onDefect = (error: unknown) => void defects.push(error);
       return new Answer(plan, exchange, services, {
         onEvents: (_choice, events) => onEvents(events),
+        hasShown: () => true,
         onDefect,
       });
     },
@@ -124,6 +125,7 @@ function createBench(
     ) =>
       new Answer({ ...plan, deadlineAt: deadlineOf(plan.model, services) }, exchange, services, {
         onEvents: (_choice, events) => onEvents(events),
+        hasShown: () => true,
         onDefect: nothing,
       }),
     /** The same for a request that something else follows if it fails. */

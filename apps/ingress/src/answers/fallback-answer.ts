@@ -124,6 +124,10 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     }
   }
 
+  hasShown(choice: number): boolean {
+    return this.sink.hasShown?.(choice) ?? false;
+  }
+
   onDefect(error: unknown): void {
     this.sink.onDefect(error);
   }

@@ -55,6 +55,13 @@ describe('what comes before the first content', () => {
     expect(prelude.take(0, [finish])).toEqual([start('a'), finish]);
   });
 
+  it('goes with the attempt that was lost before its content', () => {
+    const prelude = new Prelude(createEncoder);
+    prelude.take(0, [start('a'), thought]);
+    expect(prelude.take(0, [start('a'), own])).toEqual([]);
+    expect(prelude.take(0, [text])).toEqual([start('a'), own, text]);
+  });
+
   it('goes with the model that fails before its content', () => {
     const prelude = new Prelude(createEncoder);
     prelude.take(0, [start('a'), own]);

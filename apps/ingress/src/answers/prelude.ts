@@ -23,7 +23,8 @@ export class Prelude {
   /** Takes events of one choice, and returns those that the client may have now, in their order. */
   take(choice: number, events: GenerationEvent[]): GenerationEvent[] {
     if (this.begun.has(choice)) return events;
-    const before = this.held.get(choice) ?? [];
+    // A start begins the answer, perhaps anew after an attempt that was lost.
+    const before = events[0]?.type === 'start' ? [] : (this.held.get(choice) ?? []);
     const last = events[events.length - 1];
     const hasContent = this.shows(choice, events);
     if (!hasContent && !(last && isTerminal(last))) {

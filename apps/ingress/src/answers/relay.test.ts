@@ -207,6 +207,22 @@ describe.each(ways)('the status line, over %s', (way) => {
   });
 });
 
+describe.each(ways)('what of an answer is shown, over %s', (way) => {
+  serve(way);
+
+  it('is told of each choice, and is neither its start nor a keep-alive', async () => {
+    const { relay, advance } = await createBench({ choices: 2 });
+    const shown = () => [relay.hasShown(0), relay.hasShown(1)];
+    relay.push(0, [start, hidden]);
+    expect(shown()).toEqual([false, false]);
+    advance(10_000);
+    relay.push(1, [start]);
+    expect(shown()).toEqual([false, false]);
+    relay.push(1, [text('a')]);
+    expect(shown()).toEqual([false, true]);
+  });
+});
+
 describe.each(ways)('the body, over %s', (way) => {
   serve(way);
 

@@ -53,6 +53,8 @@ export class Relay implements Ticking {
   private finished = 0;
   /** When something was last written, or could not be. */
   private writtenAt: number;
+  /** Of each choice, whether anything but its start was written. */
+  private readonly shown: boolean[];
   /** What the starts of choices write. It waits for more, because they alone do not decide the status line. */
   private waiting = '';
 
@@ -60,6 +62,7 @@ export class Relay implements Ticking {
     this.options = options;
     this.body = new BodyWriter(options.response);
     this.writtenAt = options.now();
+    this.shown = new Array<boolean>(options.choices).fill(false);
     options.response.on('drain', () => this.drained());
     options.response.on('timeout', () => this.stalled());
   }
@@ -78,6 +81,7 @@ export class Relay implements Ticking {
       const written = encoder.push(event, choice);
       if (event.type === 'start' && !this.isOpen) this.waiting += written;
       else text += written;
+      if (written !== '' && event.type !== 'start') this.shown[choice] = true;
       if (!isTerminal(event)) continue;
       this.finished += 1;
       if (event.type === 'error' || this.finished === this.options.choices) {
@@ -86,6 +90,11 @@ export class Relay implements Ticking {
       }
     }
     if (text !== '') this.write(this.opened(text));
+  }
+
+  /** Whether anything of this choice was written, apart from its start. */
+  hasShown(choice: number): boolean {
+    return this.shown[choice] === true;
   }
 
   /** When the next keep-alive is due: each write puts it off. */

@@ -29,7 +29,7 @@ async function ask(way: Way, codec: ServerCodec) {
     onLost: nothing,
     onHeardAgain: nothing,
   });
-  const queue = { remove: async () => undefined };
+  const queue = { enqueue: async () => undefined, remove: async () => undefined };
   const metrics = createIngressMetrics();
   const ordered: string[] = [];
   const orders = { send: (_worker: string, { kind }: Order) => void ordered.push(kind) };
@@ -91,10 +91,11 @@ async function ask(way: Way, codec: ServerCodec) {
     endOverdue: () => dispatcher.tick(),
     leave: () => client.abort(),
     /** Makes a worker send these events. */
-    say: (sequence: number, events: GenerationEvent[]) => {
-      const frames = [{ requestId: 'r', attempt: 1, sequence, events }];
+    say: (sequence: number, events: GenerationEvent[], attempt = 1) => {
+      const frames = [{ requestId: 'r', attempt, sequence, events }];
       dispatcher.receive({ worker: 'w', claims: [], frames, running: [], gone: [] });
     },
+    loseWorker: () => dispatcher.workerLost('w', 'exited'),
     /** The kinds of the orders that workers were given. */
     ordered,
     /** Errors that were logged. */
@@ -156,6 +157,44 @@ it('a stream ends with its answer', async () => {
     asked.say(0, [start, textOf('one'), { type: 'finish', reason: 'stop', usage: {} }]);
     expect(await (await asked.answered).text()).toContain('one');
     expect(asked.exchange.outcome).toBe('ok');
+  }
+});
+
+it.each(['first', 'late', 'behind a keep-alive'])(
+  'a stream whose worker is lost before anything is shown begins anew, with an admission that comes %s',
+  async (when) => {
+    const callStart: GenerationEvent = { type: 'tool-call-start', block: 0, id: 'c', name: 'lost' };
+    const foreign: GenerationEvent = { type: 'opaque', format: 'another', block: 0, value: 'lost' };
+    for (const { way, codec, format } of cases) {
+      using asked = await ask(way, codec);
+      if (when === 'first') await asked.admit();
+      const unseen = format === 'gemini' ? callStart : foreign;
+      asked.say(0, [start, when === 'late' ? textOf('lost') : unseen]);
+      if (when === 'behind a keep-alive') {
+        await asked.admit();
+        asked.pass(keepAliveMs);
+        await asked.answered;
+      }
+      asked.loseWorker();
+      asked.say(0, [start, textOf('one'), { type: 'finish', reason: 'stop', usage: {} }], 2);
+      if (when === 'late') await asked.admit();
+      const text = await (await asked.answered).text();
+      expect(text.match(/"one"/g)).toHaveLength(1);
+      expect(text).not.toMatch(/lost|error/);
+      expect(text.match(/"role":"assistant"/g) ?? [undefined]).toHaveLength(1);
+    }
+  },
+);
+
+it('a stream whose worker is lost after something was shown ends with that error', async () => {
+  for (const { way, codec } of cases) {
+    using asked = await ask(way, codec);
+    await asked.admit();
+    asked.say(0, [start, textOf('one')]);
+    asked.loseWorker();
+    expect(await (await asked.answered).text()).toMatch(
+      /"one".*the worker that generated the answer was lost/s,
+    );
   }
 });
 

@@ -46,6 +46,7 @@ class StreamAnswer implements RelayOptions {
     this.relay = new Relay(this);
     this.answer = createAnswer(plan, exchange, services, {
       onEvents: (choice, events) => this.relay.push(choice, events),
+      hasShown: (choice) => this.relay.hasShown(choice),
       onDefect: (error) => this.breakOff(error),
       createEncoder: () => codec.createStreamEncoder(plan.call),
     });

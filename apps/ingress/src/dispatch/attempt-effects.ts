@@ -12,7 +12,7 @@ export interface AttemptEffects {
   order(worker: string, order: Omit<Order, 'requestId'>): void;
   /**
    * Delivers events towards the client: each once, in order, the terminal one last. A second start means that the
-   * answer begins anew; it comes only if the client sees nothing before the end.
+   * answer begins anew; it comes only if the client was shown nothing of it.
    */
   deliver(events: GenerationEvent[]): void;
   /**
@@ -32,8 +32,8 @@ export interface AttemptFacts {
   resumeAbility(): ResumeAbility;
   /** Whether the answer is plain text: no tools, no JSON output. Only that can be continued by prefix. */
   isPlainText: boolean;
-  /** Whether the client sees the answer before its end. If not, another attempt may begin it anew. */
-  readonly isStream: boolean;
+  /** Whether the client has been shown anything of the answer. If not, another attempt may begin it anew. */
+  hasShown(): boolean;
   /** The format of a client that sees events as they come; absent if it sees nothing before the end. */
   readonly readerFormat: string | undefined;
 }

@@ -15,11 +15,11 @@ const failure = (error: Partial<ErrorInfo>): GenerationEvent => ({
 interface Facts {
   resume?: 'exact' | 'prefix' | 'none';
   isPlainText?: boolean;
-  isStream?: boolean;
+  hasShown?: boolean;
 }
 
 /** A machine, and a record of all its effects. */
-function createBench({ resume = 'none', isPlainText = true, isStream = true }: Facts = {}) {
+function createBench({ resume = 'none', isPlainText = true, hasShown = true }: Facts = {}) {
   const delivered: GenerationEvent[] = [];
   const enqueued: { attempt: number; resume: Resume | undefined; reason: string }[] = [];
   const withdrawn: number[] = [];
@@ -41,7 +41,7 @@ function createBench({ resume = 'none', isPlainText = true, isStream = true }: F
       askedAgain: (reason) => asked.push(reason),
       workerDone: (usage) => done.push(usage),
     },
-    { resumeAbility: () => resume, isPlainText, isStream, readerFormat: 'openai' },
+    { resumeAbility: () => resume, isPlainText, hasShown: () => hasShown, readerFormat: 'openai' },
   );
   return {
     machine,
@@ -447,7 +447,7 @@ describe('a worker that drains', () => {
 
 describe('an answer of which the client has seen nothing', () => {
   it('is said anew by the next attempt, from its start on', () => {
-    const { machine, delivered, enqueued, last } = createMidway({ isStream: false });
+    const { machine, delivered, enqueued, last } = createMidway({ hasShown: false });
     machine.workerLost('a', 'exited');
     expect(enqueued).toEqual([{ attempt: 2, resume: undefined, reason: 'exited' }]);
     expect(machine.deliveredTokens).toBe(0);
@@ -458,10 +458,10 @@ describe('an answer of which the client has seen nothing', () => {
   });
 
   it('goes on where its engine does so, and stays with a worker that drains and may end it in time', () => {
-    const exact = createMidway({ isStream: false, resume: 'exact' });
+    const exact = createMidway({ hasShown: false, resume: 'exact' });
     exact.machine.workerLost('a', 'exited');
     expect(exact.enqueued[0]?.resume?.outputTokens).toBe(1);
-    const draining = createMidway({ isStream: false });
+    const draining = createMidway({ hasShown: false });
     draining.machine.workerLost('a', 'draining');
     expect(draining.enqueued).toEqual([]);
     draining.machine.frame('a', 1, 1, [failure({ kind: 'unavailable', detail: 'drained' })]);
@@ -469,7 +469,7 @@ describe('an answer of which the client has seen nothing', () => {
   });
 
   it('is given up like any other when it takes its workers down', () => {
-    const { machine, last } = createMidway({ isStream: false });
+    const { machine, last } = createMidway({ hasShown: false });
     for (let attempt = 1; machine.phase !== 'closed' && attempt < 9; attempt += 1) {
       machine.frame('a', attempt, 0, [start, text('one ')]);
       machine.workerLost('a', 'exited');

@@ -231,7 +231,7 @@ export class AttemptMachine {
 
   /** Whether another attempt may succeed where this one failed. */
   private isWorthAnother(error: ErrorInfo): boolean {
-    if (error.detail === 'drained') return this.canGoOn() || !this.facts.isStream;
+    if (error.detail === 'drained') return this.canGoOn() || !this.facts.hasShown();
     return this.isRefusal(error) && mayBeAskedAgain(error, this.attempt);
   }
 
@@ -256,7 +256,7 @@ export class AttemptMachine {
       return;
     }
     const goesOn = this.canGoOn();
-    if ((!goesOn && this.facts.isStream) || this.attempt >= attemptLimit) {
+    if ((!goesOn && this.facts.hasShown()) || this.attempt >= attemptLimit) {
       const isReadersFault = reason === 'frames-gone' && this.hasPaused;
       this.finish({ type: 'error', error: isReadersFault ? readTooSlowly : lostMidway });
       return;

@@ -42,7 +42,7 @@ it('an ingress whose subscription was cut asks at once for what it missed, and t
   const id = /id=(\d+)(?: (?!name=)\S+)* name=ingress-subscriber /.exec(clients)?.[1] ?? '';
   const nothing = () => undefined;
   const generation = dispatcher.open({
-    ...{ requestId: 'r', pool: 'p', isPlainText: true, isStream: true },
+    ...{ requestId: 'r', pool: 'p', isPlainText: true, readerFormat: 'openai', hasShown: () => true },
     job: {
       version: 1,
       ...{ requestId: 'r', replyTo: 'i', tenant: 't', model: 'm' },

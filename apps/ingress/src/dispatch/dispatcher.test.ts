@@ -78,7 +78,8 @@ function createBench() {
     requestId: 'r',
     pool: 'chat',
     isPlainText: true,
-    isStream: true,
+    readerFormat: 'openai',
+    hasShown: () => true,
     enter: (job) => queue.enqueue('chat', job, 7),
     job: {
       version: 1,
@@ -306,16 +307,15 @@ describe('a generation', () => {
   it('that an engine refuses is tried again, unless its client has seen something beside the content', async () => {
     const sound: GenerationEvent = { type: 'opaque', format: 'openai', value: { delta: { audio: 'x' } } };
     const refused: GenerationEvent = { type: 'error', error: { kind: 'unavailable', message: 'busy' } };
-    const attemptsOf = async (isStream: boolean, clientFormat: string) => {
+    const attemptsOf = async (readerFormat: string | undefined) => {
       const bench = createBench();
-      const plan = bench.plan({ isStream });
-      await bench.dispatcher.open({ ...plan, job: { ...plan.job, clientFormat } }).begin();
+      await bench.dispatcher.open(bench.plan({ readerFormat })).begin();
       bench.frame(0, [start, sound, refused]);
       return bench.queue.sent.length;
     };
-    expect(await attemptsOf(true, 'openai')).toBe(1);
-    expect(await attemptsOf(true, 'gemini')).toBe(2);
-    expect(await attemptsOf(false, 'openai')).toBe(2);
+    expect(await attemptsOf('openai')).toBe(1);
+    expect(await attemptsOf('gemini')).toBe(2);
+    expect(await attemptsOf(undefined)).toBe(2);
   });
 });
 

@@ -38,8 +38,10 @@ export interface GenerationPlan {
   /** The part of the job that is the same for every attempt. */
   job: Omit<InferenceJob, 'attempt' | 'enqueuedAt' | 'resume'>;
   isPlainText: boolean;
-  /** Whether the client sees events before the answer is complete. */
-  isStream: boolean;
+  /** The format of a client that sees events as they come; absent if it sees nothing before the end. */
+  readerFormat: string | undefined;
+  /** Whether the client has been shown anything of the answer, apart from its start. */
+  hasShown(): boolean;
   /**
    * Puts the first attempt into its queue, if it is admitted. Rejects with `unavailable` if it is not known whether the
    * job is in the queue; any other error is a refusal, and then it is not. Later attempts need no admission. Absent
@@ -47,7 +49,7 @@ export interface GenerationPlan {
    */
   enter: ((job: InferenceJob) => Promise<void>) | undefined;
   /**
-   * Gets each event once and in order, the terminal one last. Without a stream, a second start begins the answer anew.
+   * Gets each event once and in order, the terminal one last. A second start begins the answer anew; see `hasShown`.
    */
   onEvents(events: GenerationEvent[]): void;
   /** The worker is done at this cost, although delivery is paused and not all events have arrived. May come again. */
@@ -213,12 +215,12 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts,
     return this.plan.isPlainText;
   }
 
-  get isStream(): boolean {
-    return this.plan.isStream;
+  get readerFormat(): string | undefined {
+    return this.plan.readerFormat;
   }
 
-  get readerFormat(): string | undefined {
-    return this.isStream ? this.plan.job.clientFormat : undefined;
+  hasShown(): boolean {
+    return this.plan.hasShown();
   }
 
   resumeAbility(): ResumeAbility {

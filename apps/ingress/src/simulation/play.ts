@@ -183,10 +183,9 @@ class Play {
     const { at, leavesAt, pauses } = client.request;
     world.after(at, () => {
       const dispatched = this.dispatcher.open({
-        requestId: client.id,
-        pool,
-        isPlainText: true,
-        isStream: client.request.isStream,
+        ...{ requestId: client.id, pool, isPlainText: true },
+        readerFormat: undefined,
+        hasShown: () => client.request.isStream,
         enter: (job) => this.redis.queue.enqueue(pool, job, 5),
         job: {
           version: 1,

@@ -77,7 +77,9 @@ export class AnthropicStreamEncoder implements StreamEncoder {
   }
 
   private start(event: StartEvent): string {
-    // A second start belongs to another attempt at the same answer.
+    this.block = undefined;
+    this.number = -1;
+    // The answer begins anew.
     if (this.state !== 'waiting') return '';
     this.state = 'running';
     const message = {

@@ -94,6 +94,7 @@ class GeminiStreamEncoder implements StreamEncoder {
     // Its calls are dropped: nobody is to run those of a failed answer, and the last one may lack half of its arguments.
     if (event.type === 'error') return this.fail(event);
     if (event.type === 'finish') return this.finish(event, state, choice);
+    if (event.type === 'start') return this.start(event, choice);
     return this.flushCalls(state, choice) + this.write(event, state, choice);
   }
 
@@ -102,13 +103,11 @@ class GeminiStreamEncoder implements StreamEncoder {
   }
 
   private write(
-    event: Exclude<GenerationEvent, { type: `tool-call-${string}` | 'error' | 'finish' }>,
+    event: Exclude<GenerationEvent, { type: `tool-call-${string}` | 'start' | 'error' | 'finish' }>,
     state: Choice,
     choice: number,
   ): string {
     switch (event.type) {
-      case 'start':
-        return this.start(event);
       case 'text-delta':
         return event.logprobs
           ? this.writeScored(event, event.logprobs, state, choice)
@@ -134,7 +133,8 @@ class GeminiStreamEncoder implements StreamEncoder {
     return this.framing.frame(stringifyLine(encodeErrorBody(error))) + this.framing.close();
   }
 
-  private start(event: StartEvent): string {
+  private start(event: StartEvent, choice: number): string {
+    this.choices[choice] = newChoice(choice);
     if (this.id === '') this.id = event.id;
     if (this.usage.inputTokens === undefined) this.usage = { ...usageAtStart(event), ...this.usage };
     this.writeTails();

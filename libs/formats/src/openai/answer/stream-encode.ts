@@ -135,7 +135,9 @@ export class ChatStreamEncoder implements StreamEncoder {
       hasRefusal: false,
       usage: undefined,
     };
+    const isFirst = this.choices[index] === undefined;
     this.choices[index] = choice;
+    if (!isFirst) return '';
     return this.chunk(choice, { role: 'assistant', content: '', refusal: null }, {}, firstHead);
   }
 
