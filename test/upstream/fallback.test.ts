@@ -229,6 +229,27 @@ it('a model that fails before its client would see anything of it has given noth
   expect((await askGenerate('alone')).status).toBe(502);
 });
 
+it('thinking that a client of messages does not want to see is nothing, either', async () => {
+  local.answerWith(async (exchange) => {
+    await exchange.reasoning('Let me see');
+    exchange.cut();
+  });
+  const askMessages = (model: string) =>
+    fetch(`${gateway.baseUrl}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': gateway.apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ model, stream: true, max_tokens: 2_000 },
+        thinking: { type: 'enabled', budget_tokens: 1_024, display: 'omitted' },
+        messages: [{ role: 'user', content: 'Hello' }],
+      }),
+    });
+  const response = await askMessages('small');
+  expect([response.status, response.headers.get('x-sluice-model')]).toEqual([200, 'large']);
+  expect(await response.text()).toMatch(/"index":0,"delta":\{"type":"text_delta","text":"from afar"\}/);
+  expect((await askMessages('alone')).status).toBe(502);
+});
+
 it('a mistake of the client is answered by the model that it asked for', async () => {
   const asked = remote.exchanges.length;
   local.answerWith(fails(400));

@@ -14,7 +14,8 @@ const deltaOf: Readonly<Record<Kind, string>> = {
 
 /**
  * One block of a stream, from its start to its stop. It starts only when it has content, so that an annotation can
- * still be part of its first event, and so that an empty block leaves no trace.
+ * still be part of its first event, and so that an empty block leaves no trace. Hidden thinking starts at its end, so
+ * that a failure before it is one before anything was shown.
  */
 export class StreamBlock {
   readonly kind: Kind;
@@ -52,12 +53,12 @@ export class StreamBlock {
 
   private say(piece: string): string {
     if (piece === '') return '';
-    const begun = this.isStarted ? '' : this.begin();
-    this.length += piece.length;
     if (this.isHidden) {
       this.unseen += piece;
-      return begun;
+      return '';
     }
+    const begun = this.isStarted ? '' : this.begin();
+    this.length += piece.length;
     return `${begun}${this.prefix}${JSON.stringify(piece)}}}\n\n`;
   }
 
@@ -105,7 +106,7 @@ export class StreamBlock {
 
   /** Stops the block. Thinking always gets a signature. */
   end(): string {
-    const isEmpty = this.fields === undefined && this.signature === undefined;
+    const isEmpty = this.fields === undefined && this.signature === undefined && this.unseen === '';
     if (!this.isStarted && isEmpty) return '';
     const begun = this.begin() + this.say(this.scanner?.end() ?? '');
     const stop = sseEvent('content_block_stop', { type: 'content_block_stop', index: this.index });

@@ -42,6 +42,18 @@ describe('the encoder', () => {
     expect(after).toBe('');
   });
 
+  test('writes thinking that the client does not want to see with what follows it', () => {
+    const encoder = server.createStreamEncoder({ ...call, wire: { hidesThinking: true } });
+    const events: GenerationEvent[] = [
+      start,
+      { type: 'reasoning-delta', block: 0, text: 'well' },
+      { type: 'reasoning-delta', block: 0, text: ' then' },
+      { type: 'text-delta', block: 1, text: 'Hi' },
+    ];
+    const texts = events.map((event) => eventNames(encoder.push(event, 0)).length);
+    expect(texts).toEqual([1, 0, 0, 5]);
+  });
+
   test('reports cached tokens apart from the others at once', () => {
     const cached = { inputTokens: 7510, cacheReadTokens: 7000, cacheWriteTokens: 500 };
     const [text] = encode({ ...start, ...cached });
