@@ -87,6 +87,17 @@ async function ask({ model = 'small', stream = false, key = gateway.apiKey, n = 
   };
 }
 
+/** Asks for a stream of generate content, with a tool. */
+const askGenerate = (model: string) =>
+  fetch(`${gateway.baseUrl}/v1beta/models/${model}:streamGenerateContent?alt=sse`, {
+    method: 'POST',
+    headers: { 'x-goog-api-key': gateway.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      contents: [{ parts: [{ text: 'Hello' }] }],
+      tools: [{ functionDeclarations: [{ name: 'look' }] }],
+    }),
+  });
+
 /** The models that a server was asked for, by the calls since `from`. */
 const modelsAsked = ({ exchanges }: ChatServer, from = 0) =>
   exchanges.slice(from).map(({ request }) => request.body.model);
@@ -173,6 +184,47 @@ it('an answer that broke off before the client saw it is given by the next model
   expect(text).not.toContain('first');
 });
 
+it.each([false, true])(
+  'an answer of nothing but a reason of its own is none (stream: %s)',
+  async (stream) => {
+    const ends =
+      (text: string): ChatScript =>
+      async (exchange) => {
+        await exchange.reasoning('Let me see');
+        if (text !== '') await exchange.text(text);
+        await exchange.finish('malformed_function_call');
+      };
+    local.answerWith(ends(''));
+    // A stream of chat completions shows the thinking.
+    const answered = await ask({ stream });
+    expect(answered).toMatchObject({ status: 200, served: stream ? null : 'large' });
+    if (!stream) expect(answered.text).toContain('from afar');
+    expect(await ask({ stream, model: 'alone' })).toMatchObject({ status: 200, served: null });
+    local.answerWith(ends('half'));
+    const { served, text } = await ask({ stream });
+    expect(served).toBeNull();
+    expect(text).toContain('half');
+    local.answerWith((exchange) => exchange.finish('malformed_function_call'));
+    remote.answerWith(fails(500));
+    expect(await ask({ stream })).toMatchObject({
+      status: 502,
+      text: expect.stringContaining('the model ended without an answer: malformed_function_call'),
+    });
+  },
+);
+
+it('nor is a word of Gemini, which a client of generate content gets where no other model may answer', async () => {
+  local.answerWith((exchange) => exchange.finish('MALFORMED_FUNCTION_CALL'));
+  const response = await askGenerate('small');
+  expect([response.status, response.headers.get('x-sluice-model')]).toEqual([200, 'large']);
+  expect(await response.text()).toContain('from afar');
+  const alone = await askGenerate('alone');
+  expect([alone.status, await alone.text()]).toEqual([
+    200,
+    expect.stringContaining('MALFORMED_FUNCTION_CALL'),
+  ]);
+});
+
 it('several whole answers are all given by the next model if one of them fails after another has ended', async () => {
   const ended = Promise.withResolvers<void>();
   let isFirst = true;
@@ -212,15 +264,6 @@ it('a model that fails before its client would see anything of it has given noth
     exchange.cut();
   });
   // Generate content shows thinking to those who ask for it, and calls when they are whole.
-  const askGenerate = (model: string) =>
-    fetch(`${gateway.baseUrl}/v1beta/models/${model}:streamGenerateContent?alt=sse`, {
-      method: 'POST',
-      headers: { 'x-goog-api-key': gateway.apiKey, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        contents: [{ parts: [{ text: 'Hello' }] }],
-        tools: [{ functionDeclarations: [{ name: 'look' }] }],
-      }),
-    });
   const response = await askGenerate('small');
   expect([response.status, response.headers.get('x-sluice-model')]).toEqual([200, 'large']);
   const text = await response.text();

@@ -1,4 +1,4 @@
-import type { ErrorInfo, GenerationEvent, InferenceRequest, TraceContext } from '@sluice/canonical';
+import type { GenerationEvent, InferenceRequest, TraceContext } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
 import type { ClientCall, StreamEncoder } from '@sluice/formats';
 import type { Caller } from '@sluice/tenancy';
@@ -41,10 +41,10 @@ export interface AnswerSink {
   /** Gets what `onEvents` has thrown, which is a defect of a codec, and ends the answer. */
   onDefect(error: unknown): void;
   /**
-   * The answer has failed. What it returns is called once the answer is settled, and then nobody else hears of the
-   * failure. Absent, or returning nothing: the failure is one of the events.
+   * A choice ends with the last of these events. What it returns is called once the answer is settled, and then nobody
+   * else hears of them. Absent, or returning nothing: they are events like all others.
    */
-  onFailure?(error: ErrorInfo): (() => void) | undefined;
+  onEnd?(choice: number, events: readonly GenerationEvent[]): (() => void) | undefined;
   /** Creates an encoder like the one that writes the stream; absent if the answer is a single body. */
   createEncoder?(): StreamEncoder;
 }

@@ -131,7 +131,7 @@ function createBench(
     /** The same for a request that something else follows if it fails. */
     askOr: (plan: AnswerPlan, next: () => void, bodyBytes = 2) => {
       const exchange = { requestId: plan.id, format: 'openai', bodyBytes } as Exchange;
-      const sink = { onEvents: nothing, onDefect: nothing, onFailure: () => next };
+      const sink = { onEvents: nothing, onDefect: nothing, onEnd: () => next };
       return new Answer(plan, exchange, services, sink);
     },
     metrics,

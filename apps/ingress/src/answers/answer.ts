@@ -213,6 +213,7 @@ export class Answer implements RunningAnswer {
     const [first] = events;
     if (first?.type === 'start') this.spending.began(first);
     let last = events[events.length - 1];
+    let instead: (() => void) | undefined;
     if (last?.type === 'error') {
       last = { ...last, error: inClientWords(last.error, this.plan.request, this.exchange.format) };
       events[events.length - 1] = last;
@@ -224,8 +225,8 @@ export class Answer implements RunningAnswer {
       this.spending.ended(last, this.deliveredBy(choice), this.ahead?.get(choice));
       this.ahead?.delete(choice);
       this.freePlaces();
+      instead = this.sink.onEnd?.(choice, events);
     }
-    const instead = last?.type === 'error' ? this.sink.onFailure?.(last.error) : undefined;
     if (instead) {
       // What it has reserved, above all its place in the pool, must not be what the other one is refused for.
       this.afterwards = instead;

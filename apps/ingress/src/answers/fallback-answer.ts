@@ -3,6 +3,7 @@ import {
   type ErrorInfo,
   type ErrorKind,
   type GenerationEvent,
+  isContent,
   isTerminal,
   SluiceError,
 } from '@sluice/canonical';
@@ -64,6 +65,8 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private readonly prelude: Prelude | undefined;
   /** The ends of whole answers, until the last one is there: another model would begin them all anew. */
   private heldEnds: ChoiceEvents[] = [];
+  /** Choices of the current model that have said anything beside thoughts. */
+  private readonly answered = new Set<number>();
   /** Whether one of the answers was admitted, and so has counted as the request. */
   private isCounted = false;
   /** Whether the client has anything of an answer. */
@@ -115,6 +118,8 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
 
   onEvents(choice: number, events: GenerationEvent[]): void {
     const { choices } = this.plan.call;
+    if (events[0]?.type === 'start') this.answered.delete(choice);
+    if (!this.answered.has(choice) && events.some(isAnswer)) this.answered.add(choice);
     if (this.prelude) this.pass(choice, this.prelude.take(choice, events));
     else if (events[events.length - 1]?.type !== 'finish') this.pass(choice, events);
     else {
@@ -132,9 +137,9 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     this.sink.onDefect(error);
   }
 
-  onFailure(info: ErrorInfo): (() => void) | undefined {
-    const failure = errorOf(info);
-    const told = this.turn(failure);
+  onEnd(choice: number, events: readonly GenerationEvent[]): (() => void) | undefined {
+    const failure = this.failureOf(choice, events);
+    const told = failure && this.turn(failure);
     if (told === failure) return undefined;
     return () => {
       if (this.isOver) return;
@@ -142,6 +147,21 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
       if (told) this.tell(told);
       else this.begin().catch((error: unknown) => this.tell(error));
     };
+  }
+
+  /**
+   * Why the choice has failed; absent if it has not. A model whose only word is a reason of its own has failed, too.
+   * Gemini ends so when the model makes a call that can't be read, and clients of generate content are told that word.
+   */
+  private failureOf(choice: number, events: readonly GenerationEvent[]): SluiceError | undefined {
+    const last = events[events.length - 1];
+    if (last?.type === 'error') return errorOf(last.error);
+    if (last?.type !== 'finish' || last.reason !== 'other') return undefined;
+    if (this.answered.has(choice) || events.some(isAnswer)) return undefined;
+    return new SluiceError(
+      'upstream-failed',
+      `the model ended without an answer: ${last.rawReason ?? last.reason}`,
+    );
   }
 
   /** Turns to the next model. Returns what the client is told if it must not, or if none is left. */
@@ -152,6 +172,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     if (full.has(kind)) this.soonestMs = Math.min(this.soonestMs, options.retryAfterMs ?? this.soonestMs);
     this.prelude?.forget();
     this.heldEnds = [];
+    this.answered.clear();
     const { asked, exchange, services } = this;
     const id = asked.model.fallbacks[this.turns];
     this.turns += 1;
@@ -209,6 +230,11 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private passPause(): void {
     if (this.isPaused) this.answer?.pause();
   }
+}
+
+function isAnswer(event: GenerationEvent): boolean {
+  const isEmpty = event.type === 'text-delta' && event.text === '';
+  return isContent(event) && event.type !== 'reasoning-delta' && !isEmpty;
 }
 
 /** The error with the wait after which another model may answer, if that is shorter. */
