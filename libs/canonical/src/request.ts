@@ -74,7 +74,10 @@ export interface MediaPart extends Extensible {
   /** An IANA media type; `image/*` for a URL that came without one. */
   mediaType: string;
   filename?: string;
-  /** The client wants the picture to cost few tokens; its words for that are in `extensions`. Absent: it said nothing. */
+  /**
+   * The client wants the picture or video to cost few tokens; its words for that are in `extensions`. Absent: it said
+   * nothing.
+   */
   detail?: 'low';
   source: { type: 'base64'; data: string } | { type: 'url'; url: string } | { type: 'file-id'; id: string };
 }

@@ -71,6 +71,9 @@ describe('the tokens of media', () => {
     expect(tokensOfBytes('audio/L16;rate=24000', Buffer.alloc(48_000 * minute))).toBe(32 * minute);
     const video = tokensOfBytes('video/mp4', Buffer.alloc(250_000 * minute));
     expect(video / (300 * minute)).toBeCloseTo(1, 2);
+    const source = { type: 'base64', data: Buffer.alloc(250_000 * minute).toString('base64') } as const;
+    const coarse = mediaTokens({ type: 'media', mediaType: 'video/mp4', source, detail: 'low' });
+    expect(coarse).toBe(100 * minute);
     expect(tokensOfBytes('audio/wav', Buffer.alloc(0))).toBe(1);
   });
 

@@ -28,23 +28,25 @@ const bytesPerToken = {
   sound: 500,
   /** 24 kHz of 16 bits, 32 tokens. */
   plainSound: 1500,
-  /** 2 Mbit/s, 300 tokens. */
+  /** 2 Mbit/s, 300 tokens, or 100 of low detail. */
   video: 833,
+  coarseVideo: 2500,
 } as const;
 const plainSound = /^audio\/(?:(?:x-|vnd\.)?wave?|pcm|pcm16|l16|(?:x-)?aiff|(?:x-)?flac)(?:;|$)/i;
 
 /**
  * Estimates the tokens of a picture, document, sound or other file, at least 1, by what its beginning and its length
  * tell of it. A picture costs one for 750 pixels, once it is scaled to at most 1568 on its longer side, from 85 to 1600,
- * or 85 if its `detail` is low; a page of a document 1500; sound and video by their bytes. By URL or file id: a picture
- * 1000, any other file 4500. Never throws, and its work does not depend on how much there is of a file.
+ * or 85 if its `detail` is low; a page of a document 1500; sound and video by their bytes, and a video of low detail a
+ * third of that. By URL or file id: a picture 1000, any other file 4500. Never throws, and its work does not depend on
+ * how much there is of a file.
  */
 export function mediaTokens({ mediaType, source, detail }: MediaPart): number {
   const isPicture = /^image\//i.test(mediaType);
   if (isPicture && detail === 'low') return leastPerPicture;
   if (source.type !== 'base64') return isPicture ? tokensPerPicture : tokensPerFile;
   const { data } = source;
-  const perToken = soundOrVideo(mediaType);
+  const perToken = soundOrVideo(mediaType, detail);
   if (perToken) return Math.max(1, Math.ceil(byteLengthOf(data) / perToken));
   // Clients often name no type, or a wrong one.
   const size = pictureSize(data);
@@ -52,8 +54,8 @@ export function mediaTokens({ mediaType, source, detail }: MediaPart): number {
   return isPicture ? tokensPerPicture : documentTokens(data);
 }
 
-function soundOrVideo(mediaType: string): number | undefined {
-  if (/^video\//i.test(mediaType)) return bytesPerToken.video;
+function soundOrVideo(mediaType: string, detail: MediaPart['detail']): number | undefined {
+  if (/^video\//i.test(mediaType)) return detail === 'low' ? bytesPerToken.coarseVideo : bytesPerToken.video;
   if (!/^audio\//i.test(mediaType)) return undefined;
   return plainSound.test(mediaType) ? bytesPerToken.plainSound : bytesPerToken.sound;
 }

@@ -27,6 +27,15 @@ export const thinkingLevels: readonly string[] = [
   'MINIMAL',
 ];
 
+/** `MediaResolution`, and the level of a part's own. */
+export const mediaResolutions: readonly string[] = [
+  'MEDIA_RESOLUTION_UNSPECIFIED',
+  'MEDIA_RESOLUTION_LOW',
+  'MEDIA_RESOLUTION_MEDIUM',
+  'MEDIA_RESOLUTION_HIGH',
+  'MEDIA_RESOLUTION_ULTRA_HIGH',
+];
+
 /** The word that a number stands for; anything else unchanged. */
 export function wordOf<Value>(value: Value, words: readonly string[]): Value | string {
   return typeof value === 'number' ? (words[value] ?? value) : value;

@@ -23,6 +23,7 @@ import { cachedPrompt, takeCachedPrompt } from './cached-prompt.ts';
 import { decodeConfig, encodeConfig } from './config.ts';
 import { decodeContents, decodeSystem } from './contents.ts';
 import { type EncodedContents, encodeContents } from './contents-encode.ts';
+import { markLowDetail } from './media-resolution.ts';
 import { outputInstruction } from './output.ts';
 import { decodeToolConfig, decodeTools, encodeToolConfig, encodeTools } from './tools.ts';
 
@@ -102,6 +103,7 @@ function decodeBody(
       ...nested('toolConfig', choice.kept),
     }),
   };
+  markLowDetail(request.messages, configKept.mediaResolution);
   return { request, choices, includeThoughts: config.reasoning?.visible === true };
 }
 
