@@ -132,7 +132,6 @@ interface WorkerProcess {
 
 async function connect({ config, worker, logger, lifecycle, metrics }: WorkerProcess): Promise<Links> {
   const links = await openLinks(config.SLUICE_REDIS_URL, {
-    postsQuietly: true,
     profile: 'worker',
     name: worker,
     onConnectionError: (error) => logger.warn({ err: error }, 'redis connection error'),

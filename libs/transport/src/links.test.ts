@@ -13,8 +13,6 @@ afterEach(() => server.stop());
 const open = (url: string, profile: 'command' | 'worker' = 'command') =>
   openLinks(url, {
     profile,
-    // As the processes of the two profiles open them.
-    postsQuietly: profile === 'worker',
     name: 'process',
     onConnectionError: () => undefined,
     onBadMessage: () => undefined,
@@ -206,7 +204,6 @@ describe('links to a Redis that answers and refuses something', () => {
     told.length = 0;
     links = await openLinks(server.url, {
       profile: 'worker',
-      postsQuietly: true,
       name: 'process',
       onConnectionError: (error) => told.push(error.message),
       onConnectionRecovery: () => told.push('back'),

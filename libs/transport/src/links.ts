@@ -47,13 +47,11 @@ export interface Links {
 
 /** What the links are for, and what they call. */
 export interface LinksOptions {
-  /** How commands behave when Redis is away. */
-  profile: Extract<ConnectionProfile, 'command' | 'worker'>;
   /**
-   * Whether the bus posts on a connection of its own, whose messages Redis does not answer. In a cluster it cannot, since
-   * each channel has its own master. Default: false.
+   * How commands behave when Redis is away. The bus of a `worker` also posts on a connection of its own, whose messages
+   * Redis does not answer; not in a cluster, where each channel has its own master.
    */
-  postsQuietly?: boolean;
+  profile: Extract<ConnectionProfile, 'command' | 'worker'>;
   /** Shown by `CLIENT LIST`. */
   name: string;
   /** Called with the first error of each outage of each connection. */
@@ -81,12 +79,11 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     onConnectionRecovery: onRecovery,
     onRoundTrip,
     onBadMessage,
-    postsQuietly = false,
   } = options;
   const told = { onError, ...(onRecovery && { onRecovery }) };
   const subscriber = openRedis(url, { profile: 'subscriber', name: `${name}-subscriber`, ...told });
   const quiet =
-    postsQuietly && subscriber instanceof Redis
+    profile === 'worker' && subscriber instanceof Redis
       ? openRedis(url, { profile: 'quiet', name: `${name}-messages`, ...told })
       : undefined;
   const line = quiet instanceof Redis ? createQuietLine(quiet) : undefined;
