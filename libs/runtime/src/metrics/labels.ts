@@ -41,8 +41,6 @@ export const fallbackReasons = [
   'rate-limited',
   'other',
 ] as const;
-/** One of these reasons. */
-export type FallbackReason = (typeof fallbackReasons)[number];
 
 /** Why a frame was not delivered. */
 export const droppedFrameReasons = ['old-attempt', 'duplicate', 'unknown', 'paused'] as const;
