@@ -1,5 +1,5 @@
 import { assertNever } from './assert.ts';
-import { type ErrorInfo, SluiceError } from './error.ts';
+import { type ErrorInfo, errorFrom, SluiceError } from './error.ts';
 import type { FinishEvent, GenerationEvent, StartEvent } from './event.ts';
 import { type FormatId, mergeExtensions } from './extensions.ts';
 import type { Generation } from './generation.ts';
@@ -112,10 +112,7 @@ export class Collector {
 
   /** The whole answer. Throws the error that ended the stream, or `upstream-failed` when the stream never ended. */
   generation(): Generation {
-    if (this.error) {
-      const { kind, message, ...options } = this.error;
-      throw new SluiceError(kind, message, options);
-    }
+    if (this.error) throw errorFrom(this.error);
     if (!this.start || !this.finish) throw new SluiceError('upstream-failed', 'the generation has no end');
     const { id, model, createdAt, extensions } = this.start;
     return {

@@ -75,6 +75,11 @@ export class SluiceError extends Error {
   }
 }
 
+/** The error that was told of, to be thrown again. */
+export function errorFrom({ kind, message, ...options }: ErrorInfo): SluiceError {
+  return new SluiceError(kind, message, options);
+}
+
 /**
  * What a caller may be told about anything that was thrown. Errors that are not ours become `internal`, without text.
  */

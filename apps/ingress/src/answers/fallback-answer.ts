@@ -1,7 +1,7 @@
 import { saturationRefusal, workersRefusal } from '@sluice/admission';
 import {
-  type ErrorInfo,
   type ErrorKind,
+  errorFrom,
   type GenerationEvent,
   isContent,
   isTerminal,
@@ -155,7 +155,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
    */
   private failureOf(choice: number, events: readonly GenerationEvent[]): SluiceError | undefined {
     const last = events[events.length - 1];
-    if (last?.type === 'error') return errorOf(last.error);
+    if (last?.type === 'error') return errorFrom(last.error);
     if (last?.type !== 'finish' || last.reason !== 'other') return undefined;
     if (this.answered.has(choice) || events.some(isAnswer)) return undefined;
     return new SluiceError(
@@ -242,8 +242,4 @@ function withWait(error: SluiceError, waitMs: number): SluiceError {
   const { kind, message, options } = error;
   if (options.retryAfterMs === undefined || options.retryAfterMs <= waitMs) return error;
   return new SluiceError(kind, message, { ...options, retryAfterMs: waitMs });
-}
-
-function errorOf({ kind, message, ...options }: ErrorInfo): SluiceError {
-  return new SluiceError(kind, message, options);
 }
