@@ -2,7 +2,7 @@ import { ask, type OwnTestRedis, startChatServer, startOwnRedis, until } from '@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Links, openLinks, reached } from './links.ts';
 import { openRedis } from './redis/connection.ts';
-import { refusalOf } from './redis/refusal-of.ts';
+import { refusalOf } from './redis/test-refusal.ts';
 
 let server: OwnTestRedis;
 beforeEach(async () => {

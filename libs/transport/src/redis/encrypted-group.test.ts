@@ -3,7 +3,7 @@ import { redisCertificate, startCluster, startSentinel, type Topology } from '@s
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describeTransport } from '../transport-suite.ts';
 import { connected, openRedis } from './connection.ts';
-import { refusalOf } from './refusal-of.ts';
+import { refusalOf } from './test-refusal.ts';
 
 const trusted = getCACertificates('default');
 beforeEach(() => setDefaultCACertificates([...trusted, redisCertificate]));

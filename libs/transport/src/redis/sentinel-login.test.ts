@@ -1,7 +1,7 @@
 import { ask, startSentinel, type Topology } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connected, openRedis } from './connection.ts';
-import { refusalOf } from './refusal-of.ts';
+import { refusalOf } from './test-refusal.ts';
 
 describe('sentinels that want a password of their own', () => {
   let topology: Topology;

@@ -1,7 +1,7 @@
 import { reached } from '../links.ts';
 import { openRedis } from './connection.ts';
 
-/** For tests: the sentence that an operator reads after the first failure to reach the Redis of `url`. */
+/** The sentence that an operator reads after the first failure to reach the Redis of `url`. */
 export async function refusalOf(url: string): Promise<string> {
   const limit = new AbortController();
   const client = openRedis(url, { profile: 'worker', name: 'process', onError: () => undefined });
