@@ -1,11 +1,9 @@
-import { type HttpFacts, recognizeFormat, statusOf } from '@sluice/formats';
-import type { ResponseWriter } from '@sluice/http';
+import { recognizeFormat } from '@sluice/formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { limitLastStall } from '../answers/last-stall.ts';
 import { replyHeaders } from '../answers/reply.ts';
-import { closeExchange } from '../close-exchange.ts';
 import type { Exchange } from '../exchange.ts';
 import { httpFacts } from '../http-facts.ts';
+import { openExchange } from '../open-exchange.ts';
 import type { Services } from '../services.ts';
 
 declare module 'node:http' {
@@ -25,37 +23,6 @@ declare module 'fastify' {
 /** The facts of a request that is being answered. */
 export function exchangeOf({ exchange }: FastifyRequest): Exchange {
   if (!exchange) throw new TypeError('a request without its exchange');
-  return exchange;
-}
-
-/**
- * Gives a request its id, and counts and logs it once when its response closes. Every response closes at some time,
- * even if the client never reads it.
- */
-export function openExchange(
-  facts: HttpFacts,
-  format: string,
-  response: ResponseWriter,
-  services: Services,
-): Exchange {
-  const exchange: Exchange = {
-    requestId: services.newRequestId(),
-    arrivedAt: services.monotonic(),
-    facts,
-    format,
-  };
-  // The listener refers to the response only, so that a long stream does not keep fastify's objects in memory.
-  response.on('close', () => {
-    const { headersSent, statusCode } = response;
-    if (!headersSent) exchange.outcome ??= 'cancelled';
-    services.promptRoom.give(exchange);
-    // Until there is a head, `statusCode` is the 200 that nobody was sent.
-    closeExchange(exchange, headersSent ? statusCode : statusOf.cancelled, services);
-  });
-  limitLastStall(response, services.stallLimitMs, () => {
-    services.metrics.slowReaders.inc();
-    exchange.outcome = 'cut';
-  });
   return exchange;
 }
 

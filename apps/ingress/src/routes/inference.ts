@@ -11,9 +11,10 @@ import { streamAnswer } from '../answers/stream-answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { openSpan } from '../exchange-span.ts';
 import { httpFacts } from '../http-facts.ts';
+import { openExchange } from '../open-exchange.ts';
 import { noBody, readBody, refuseCompressed } from '../plugins/body.ts';
 import { writeFailure } from '../plugins/errors.ts';
-import { exchangeOf, openExchange } from '../plugins/observe.ts';
+import { exchangeOf } from '../plugins/observe.ts';
 import type { Services } from '../services.ts';
 
 /** Registers the inference routes of every format. */
