@@ -7,7 +7,7 @@ import { booksOf, type Part } from './check-list.ts';
 import type { Claim, Entrance, Ticket } from './claim.ts';
 import { FullPools } from './full-pools.ts';
 import { type Answer, Ledger, type Reservation } from './ledger.ts';
-import type { Estimate, Scope } from './limit.ts';
+import type { Estimate } from './limit.ts';
 import { type MemoryGate, memoryRefusal } from './memory-gate.ts';
 import { type Book, booksInUse, policyKey, tenantBook } from './names.ts';
 import type { ScopedLimit } from './policy.ts';
@@ -42,7 +42,6 @@ export interface Inspection {
 
 /** How much of one policy is used. The use of a rate decays by itself; that of a budget includes what is reserved. */
 export interface LimitUsage {
-  scope: Scope;
   limit: string;
   used: number;
   max: number;
@@ -201,8 +200,7 @@ class RedisAdmission implements Admission {
     const { tenant, keyId = '', limits } = subject;
     const { policies, list } = this.checks.ofCaller({ tenant, keyId, limits });
     const { levels } = await this.ledger.inspect(list.book, list.holds);
-    return policies.map(({ scope, limit: { name, check } }, index) => ({
-      scope,
+    return policies.map(({ limit: { name, check } }, index) => ({
       limit: name,
       used: levels[index] ?? 0,
       max: check.max,
