@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Exchange } from '../exchange.ts';
 import { PromptRoom } from '../guards/prompt-room.ts';
-import { readBody } from './body.ts';
+import { readBody } from './read-body.ts';
 
 it('room is reserved for the values of a body, not for its bytes alone', () => {
   // A tenant may have 20,000 bytes, and one request as many.
