@@ -13,9 +13,8 @@ import {
 } from '@sluice/runtime';
 import {
   attemptId,
-  createJobConsumer,
   type InferenceJob,
-  type JobConsumer,
+  JobConsumer,
   type JobRoom,
   type Order,
   type PoolPresence,
@@ -62,7 +61,7 @@ export class PoolWorker {
   constructor(options: PoolWorkerOptions) {
     const { pool, engine, redis, room, worker, logger, metrics, clock } = options;
     this.options = options;
-    this.consumer = createJobConsumer({
+    this.consumer = new JobConsumer({
       pool: pool.name,
       slots: engine.slots,
       redis,

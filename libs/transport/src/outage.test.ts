@@ -11,7 +11,7 @@ import {
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isIngressAlive } from './presence/ingress-presence.ts';
-import { createJobConsumer } from './queue/job-consumer.ts';
+import { JobConsumer } from './queue/job-consumer.ts';
 import { createJobQueue } from './queue/job-queue.ts';
 import { openRedis, type RedisClient } from './redis/connection.ts';
 import { Connections, createJob } from './transport-suite.ts';
@@ -130,7 +130,7 @@ describe('while the only Redis is away', () => {
     const queue = createJobQueue(await connections.connect(topology.url, 'command'));
     const taken: string[] = [];
     const errors: Error[] = [];
-    const consumer = createJobConsumer({
+    const consumer = new JobConsumer({
       pool: 'patient',
       slots: 2,
       redis: await connections.connect(topology.url, 'worker'),
@@ -151,7 +151,7 @@ describe('while the only Redis is away', () => {
   });
 
   it('a worker can still stop', async () => {
-    const consumer = createJobConsumer({
+    const consumer = new JobConsumer({
       pool: 'stopping',
       slots: 2,
       redis: await connections.connect(topology.url, 'worker'),
@@ -175,7 +175,7 @@ describe('when a replica behind sentinels takes over', () => {
     const heard: string[] = [];
     await bus.subscribe('sluice:failover', (text) => heard.push(text));
     const taken: string[] = [];
-    const consumer = createJobConsumer({
+    const consumer = new JobConsumer({
       pool: 'failover',
       slots: 1,
       redis: await connections.connect(topology.url, 'worker'),
@@ -534,11 +534,12 @@ describe('when a replica of a cluster takes over', () => {
     const pools = ['a', 'b', 'c', 'd', 'e', 'f'];
     const taken = new Set<string>();
     const redis = await connections.connect(topology.url, 'worker');
-    const consumers = pools.map((pool) =>
-      createJobConsumer({
-        ...{ pool, slots: 1, redis, onError: () => undefined },
-        run: async ({ requestId }) => void taken.add(`${pool} ${requestId}`),
-      }),
+    const consumers = pools.map(
+      (pool) =>
+        new JobConsumer({
+          ...{ pool, slots: 1, redis, onError: () => undefined },
+          run: async ({ requestId }) => void taken.add(`${pool} ${requestId}`),
+        }),
     );
     for (const consumer of consumers) consumer.start();
     for (const shard of shards) {

@@ -12,7 +12,7 @@ import {
   type WorkerNews,
 } from './presence/presence.ts';
 import type { InferenceJob } from './queue/job.ts';
-import { createJobConsumer, type JobConsumer } from './queue/job-consumer.ts';
+import { JobConsumer } from './queue/job-consumer.ts';
 import { createJobQueue, type JobQueue } from './queue/job-queue.ts';
 import { type ConnectionProfile, connected, openRedis, type RedisClient } from './redis/connection.ts';
 import { createQuietLine } from './redis/quiet-line.ts';
@@ -100,7 +100,7 @@ export function describeTransport(name: string, start: () => Promise<Topology>):
       slots = 4,
     ): Promise<JobConsumer> => {
       const redis = await connections.connect(topology.url, 'worker');
-      const consumer = createJobConsumer({ pool, slots, redis, worker: 'w1', run, onError: () => undefined });
+      const consumer = new JobConsumer({ pool, slots, redis, worker: 'w1', run, onError: () => undefined });
       consumers.push(consumer);
       consumer.start();
       return consumer;

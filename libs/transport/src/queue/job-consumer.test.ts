@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, v
 import { queuePrefix } from '../names.ts';
 import { Connections, createJob } from '../transport-suite.ts';
 import type { InferenceJob } from './job.ts';
-import { createJobConsumer, type JobConsumer } from './job-consumer.ts';
+import { JobConsumer } from './job-consumer.ts';
 import { createJobQueue, type JobQueue } from './job-queue.ts';
 import { JobRoom } from './job-room.ts';
 import { poolQueueKeys } from './queue-scripts.ts';
@@ -57,7 +57,7 @@ async function createBench(pool: string, slots: number) {
   const errors: Error[] = [];
   let most = 0;
   const createConsumer = async (isOpen = () => true, room?: JobRoom): Promise<JobConsumer> => {
-    const consumer = createJobConsumer({
+    const consumer = new JobConsumer({
       ...(room && { room }),
       isOpen,
       pool,
@@ -267,7 +267,7 @@ describe('slots', () => {
   it('become free again when a generation rejects against its contract', async () => {
     const errors: Error[] = [];
     const queue = createJobQueue(await connections.connect(server.url, 'command'));
-    const consumer = createJobConsumer({
+    const consumer = new JobConsumer({
       pool: 'rejecting',
       slots: 1,
       redis: await connections.connect(server.url, 'worker'),
@@ -442,7 +442,7 @@ describe('the deadline of a job', () => {
       await change(`${poolQueueKeys('clocks').jobPrefix}${id}-1`);
     }
     const taken: InferenceJob[] = [];
-    const consumer = createJobConsumer({
+    const consumer = new JobConsumer({
       ...{ pool: 'clocks', slots: 9, now: () => now },
       redis: await connections.connect(server.url, 'worker'),
       run: async (job) => void taken.push(job),

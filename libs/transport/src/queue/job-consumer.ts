@@ -15,27 +15,6 @@ import {
   poolQueueKeys,
 } from './queue-scripts.ts';
 
-/** The worker's end of one pool's queue. */
-export interface JobConsumer {
-  start(): void;
-  /** Stops taking jobs. Resolves when no claim is under way; running generations are not awaited. */
-  stop(): Promise<void>;
-  /** Resolves once the jobs of the claim that is under way, if any, have been given to `run`, or are lost. */
-  claimed(): Promise<void>;
-  /** Generations that hold a slot now. */
-  readonly busy: number;
-  /**
-   * Whether the answer to a claim takes longer than the wait for a job can: one may be on its way, and large. After a
-   * minute it no longer counts as that.
-   */
-  readonly isReading: boolean;
-  /**
-   * Whether it can't notice jobs, since Redis serves its connection but refuses the one on which it waits. Ask a few
-   * times a second.
-   */
-  isDeaf(): boolean;
-}
-
 /** What a consumer takes, and what it does with it. */
 export interface ConsumerOptions {
   pool: string;
@@ -79,18 +58,14 @@ const bellLifeMs = 2_000;
 const readingAfterMs = 100;
 const readingLimitMs = 60_000;
 
-/** Creates the consumer of one pool. It takes nothing before it is started. */
-export function createJobConsumer(options: ConsumerOptions): JobConsumer {
-  return new SlotFiller(options);
-}
-
 /**
- * Claims jobs, as many at once as there is room for. A claim removes its jobs from Redis in the same step ("finish at
+ * The worker's end of one pool's queue. It claims jobs, as many at once as there is room for. A claim removes its jobs from Redis in the same step ("finish at
  * claim"), and outside of a cluster tells their ingresses; from then on the reply protocol protects the generation. If a
  * job is lost between Redis and the worker, because a process died or a connection broke, its ingress notices and sends
  * it again as the next attempt.
  */
-class SlotFiller implements JobConsumer {
+export class JobConsumer {
+  /** Generations that hold a slot now. */
   busy = 0;
   private readonly options: ConsumerOptions;
   private readonly room: JobRoom;
@@ -110,6 +85,7 @@ class SlotFiller implements JobConsumer {
   /** From when on it takes long, monotonic milliseconds; absent while none is under way. */
   private lateAt: number | undefined;
 
+  /** It takes nothing before it is started. */
   constructor(options: ConsumerOptions) {
     const { pool, redis, worker, room = new JobRoom(Number.POSITIVE_INFINITY) } = options;
     this.options = options;
@@ -121,11 +97,19 @@ class SlotFiller implements JobConsumer {
     this.watch = new LineWatch(this.waiting, redis, options.onError);
   }
 
+  /**
+   * Whether the answer to a claim takes longer than the wait for a job can: one may be on its way, and large. After a
+   * minute it no longer counts as that.
+   */
   get isReading(): boolean {
     const lateMs = this.lateAt === undefined ? 0 : performance.now() - this.lateAt;
     return lateMs > 0 && lateMs < readingLimitMs;
   }
 
+  /**
+   * Whether it can't notice jobs, since Redis serves its connection but refuses the one on which it waits. Ask a few
+   * times a second.
+   */
   isDeaf(): boolean {
     return this.watch.isRefused();
   }
@@ -134,6 +118,7 @@ class SlotFiller implements JobConsumer {
     this.loop ??= this.fill();
   }
 
+  /** Stops taking jobs. Resolves when no claim is under way; running generations are not awaited. */
   async stop(): Promise<void> {
     this.isStopping = true;
     this.wake?.();
@@ -142,6 +127,7 @@ class SlotFiller implements JobConsumer {
     this.waiting.disconnect();
   }
 
+  /** Resolves once the jobs of the claim that is under way, if any, have been given to `run`, or are lost. */
   claimed(): Promise<void> {
     return this.underWay.then(
       () => undefined,
