@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Admission, createAdmission, createMemoryGate } from '@sluice/admission';
+import { type Admission, createAdmission, MemoryGate } from '@sluice/admission';
 import {
   createLifecycle,
   createLogger,
@@ -153,7 +153,7 @@ async function openAdmission(
   { commands: redis }: Links,
   { lifecycle, logger, metrics }: IngressProcess,
 ): Promise<Admission> {
-  const memoryGate = createMemoryGate({
+  const memoryGate = new MemoryGate({
     redis,
     onEviction: (policy) => {
       if (policy === undefined) logger.info('redis keeps everything again');

@@ -3,7 +3,7 @@ import { type OwnTestRedis, until } from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAdmission } from './admission.ts';
-import { createMemoryGate } from './memory-gate.ts';
+import { MemoryGate } from './memory-gate.ts';
 import { startClusterOfOne, TestBed } from './test-bed.ts';
 
 let bed: TestBed<OwnTestRedis>;
@@ -33,7 +33,7 @@ it('keys, limits and the memory gate work on a Redis Cluster', async () => {
   });
   const { credential, key } = await store.directory.mint({ tenant: 'acme' });
   const caller = await store.authenticate([credential]);
-  const memoryGate = createMemoryGate({ redis: cluster });
+  const memoryGate = new MemoryGate({ redis: cluster });
   await memoryGate.start();
   const admission = createAdmission({ redis: cluster, memoryGate });
   await admission.start();
@@ -60,7 +60,7 @@ it('admission stops while a master of a Redis Cluster is nearly full', async () 
   const node = new Redis(bed.server.port);
   const used = Number(/^used_memory:(\d+)/m.exec(await node.info('memory'))?.[1]);
   await node.config('SET', 'maxmemory', Math.floor(used * 1.2));
-  const memoryGate = createMemoryGate({ redis: cluster });
+  const memoryGate = new MemoryGate({ redis: cluster });
   await memoryGate.start();
   expect(() => memoryGate.check()).toThrow('the queue is short of memory');
   await memoryGate.close();

@@ -1,7 +1,7 @@
 import { FakeClock } from '@sluice/runtime';
 import { ask, type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { createMemoryGate, memoryFill } from './memory-gate.ts';
+import { MemoryGate, memoryFill } from './memory-gate.ts';
 import { TestBed } from './test-bed.ts';
 
 let bed: TestBed<OwnTestRedis>;
@@ -18,7 +18,7 @@ afterAll(() => bed.close());
 it('admission stops while Redis is nearly full and goes on afterwards', async () => {
   const clock = new FakeClock();
   const redis = await bed.connect();
-  const memoryGate = createMemoryGate({ redis, clock });
+  const memoryGate = new MemoryGate({ redis, clock });
   const ingress = await bed.admission({ memoryGate });
   await memoryGate.start();
   await ingress.admit(bed.claim());
@@ -44,7 +44,7 @@ it('a Redis that begins to evict is reported once, and once more when it keeps e
   const clock = new FakeClock();
   const redis = await bed.connect();
   const told: (string | undefined)[] = [];
-  const memoryGate = createMemoryGate({ redis, clock, onEviction: (policy) => told.push(policy) });
+  const memoryGate = new MemoryGate({ redis, clock, onEviction: (policy) => told.push(policy) });
   await memoryGate.start();
   for (const policy of ['noeviction', 'allkeys-lru', 'allkeys-lru', 'noeviction', 'noeviction']) {
     await redis.config('SET', 'maxmemory-policy', policy);
@@ -60,7 +60,7 @@ it('a Redis that fills up is reported once, and once more when a tenth of that i
   const clock = new FakeClock();
   const redis = await bed.connect();
   const told: (boolean | undefined)[] = [];
-  const memoryGate = createMemoryGate({
+  const memoryGate = new MemoryGate({
     redis,
     clock,
     onFull: (fill) => told.push(fill === undefined ? undefined : fill > 0.7 && fill <= 1),
@@ -81,7 +81,7 @@ it('a Redis that refuses to tell of its memory is reported once, and once more w
   const clock = new FakeClock();
   const redis = await bed.connect();
   const told: (string | undefined)[] = [];
-  const memoryGate = createMemoryGate({ redis, clock, onRefusal: (refusal) => told.push(refusal?.message) });
+  const memoryGate = new MemoryGate({ redis, clock, onRefusal: (refusal) => told.push(refusal?.message) });
   const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
   await redis.config('SET', 'maxmemory', Math.floor(used * 1.2));
   await memoryGate.start();

@@ -33,23 +33,9 @@ export interface MemoryGateOptions {
   onRefusal?(refusal: Error | undefined): void;
 }
 
-/** Shuts admission while the memory of Redis is nearly full. */
-export interface MemoryGate {
-  /** Throws `unavailable` while the gate is shut. */
-  check(): void;
+/** Shuts admission while the memory of Redis is nearly full. It is open until its first look. */
+export class MemoryGate {
   /** Used share of maxmemory on the fullest node at the last look; 0 if there is no limit. */
-  readonly fill: number;
-  /** Returns after the first look. */
-  start(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Creates a gate that is open until its first look. */
-export function createMemoryGate(options: MemoryGateOptions): MemoryGate {
-  return new PollingMemoryGate(options);
-}
-
-class PollingMemoryGate implements MemoryGate {
   fill = 0;
   private readonly redis: Redis | Cluster;
   private readonly clock: Clock;
@@ -75,6 +61,7 @@ class PollingMemoryGate implements MemoryGate {
     this.onRefusal = onRefusal;
   }
 
+  /** Throws `unavailable` while the gate is shut. */
   check(): void {
     if (this.fill <= threshold) return;
     throw new SluiceError('unavailable', 'the queue is short of memory', {
@@ -83,6 +70,7 @@ class PollingMemoryGate implements MemoryGate {
     });
   }
 
+  /** Returns after the first look. */
   async start(): Promise<void> {
     this.looks = lookRegularly(this.clock, everyMs, () => this.look());
     await this.looks.take();
