@@ -14,11 +14,9 @@ export interface RunOptions {
   /** How many faults to inject; default: as many as fit into the load. */
   faults?: number;
   lanes?: number;
-  pauseMs?: number;
   seed: number;
   /** Repeats the same plans under new indices until `faults` have happened; default false. */
   repeatUntilFaultsAreOver?: boolean;
-  onObservation?(observation: Observation): void;
   /**
    * A load that follows, under faults of which no process dies; heaps are measured before and after it. It is preceded
    * by a warm-up, since what a process needs once is no leak. Absent: heaps are not measured.
@@ -36,13 +34,12 @@ const budgetSampleMs = 1_000;
 
 /** Runs load and faults at the same time, waits until all is quiet, and returns everything that the checker needs. */
 export async function runUnderFaults(installation: Installation, options: RunOptions): Promise<RunLog> {
-  const { plans, concurrency, kinds, seed, faults, lanes = 1, pauseMs = 400, onObservation } = options;
+  const { plans, concurrency, kinds, seed, faults, lanes = 1 } = options;
   const nemesis = new Nemesis({
     installation,
     random: createRandom(seed),
     kinds,
     lanes,
-    pauseMs,
     ...(faults !== undefined && { limit: faults }),
   });
   const budgets: BudgetSample[] = [];
@@ -53,11 +50,7 @@ export async function runUnderFaults(installation: Installation, options: RunOpt
   const sampling = setInterval(() => void sample(), budgetSampleMs);
   if (kinds.length > 0) nemesis.start();
   const isOver = (): boolean => options.repeatUntilFaultsAreOver !== true || nemesis.isDone;
-  const observations = await runLoad(installation, {
-    plans: repeated(plans, isOver),
-    concurrency,
-    ...(onObservation && { onObservation }),
-  });
+  const observations = await runLoad(installation, { plans: repeated(plans, isOver), concurrency });
   await nemesis.stop();
   let leftovers = await settleDown(installation);
   let heaps: Heaps | undefined;

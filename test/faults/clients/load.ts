@@ -8,8 +8,6 @@ export interface LoadOptions {
   plans: Iterable<RequestPlan>;
   /** Requests under way at the same time. */
   concurrency: number;
-  /** Called with each request that has ended. */
-  onObservation?(observation: Observation): void;
 }
 
 const refusalPauseMs = 250;
@@ -17,7 +15,7 @@ const refusalPauseMs = 250;
 /** Sends all planned requests, `concurrency` at a time, and returns what their clients saw. */
 export async function runLoad(
   installation: Installation,
-  { plans, concurrency, onObservation }: LoadOptions,
+  { plans, concurrency }: LoadOptions,
 ): Promise<Observation[]> {
   const observations: Observation[] = [];
   const waiting = Iterator.from(plans);
@@ -30,7 +28,6 @@ export async function runLoad(
         patienceMs: installation.deadlineMs + 20_000,
       });
       observations.push(observation);
-      onObservation?.(observation);
       // A client that can't connect waits a little, as every SDK does, so that a dead ingress does not get a thousand
       // calls.
       if (observation.end === 'refused') await sleep(refusalPauseMs);

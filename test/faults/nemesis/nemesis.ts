@@ -10,11 +10,12 @@ export interface NemesisOptions {
   kinds: readonly FaultKind[];
   /** How many faults are under way at the same time; default 1. */
   lanes?: number;
-  /** Pause after each fault, at most; default 400 ms. */
-  pauseMs?: number;
   /** How many faults it injects; default: as many as fit until it is stopped. */
   limit?: number;
 }
+
+/** The longest pause after a fault. */
+const pauseLimitMs = 400;
 
 /** Injects one fault after the other until it is stopped, and records them. */
 export class Nemesis {
@@ -49,10 +50,10 @@ export class Nemesis {
   }
 
   private async runLane(): Promise<void> {
-    const { random, pauseMs = 400 } = this.options;
+    const { random } = this.options;
     while (!this.isDone) {
       await this.breakSomething();
-      await sleep(random.between(0, pauseMs), undefined, { signal: this.stopping.signal }).catch(
+      await sleep(random.between(0, pauseLimitMs), undefined, { signal: this.stopping.signal }).catch(
         () => undefined,
       );
     }
