@@ -2,6 +2,7 @@ import { isJsonObject, SluiceError } from '@sluice/canonical';
 import { afterTurn as afterOwnTurn } from '@sluice/runtime';
 import type { Bus } from './bus.ts';
 import { controlChannel } from './names.ts';
+import type { Attempt } from './replies/frame.ts';
 
 /**
  * An order of an ingress to a worker about one attempt.
@@ -9,10 +10,8 @@ import { controlChannel } from './names.ts';
  * - `resend`: publish its frames again from `sequence` on.
  * - `acknowledge`: all frames below `sequence` have arrived and need not be kept.
  */
-export interface Order {
+export interface Order extends Attempt {
   kind: 'cancel' | 'resend' | 'acknowledge';
-  requestId: string;
-  attempt: number;
   /** 0 for a cancel. */
   sequence: number;
 }

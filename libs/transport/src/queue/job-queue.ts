@@ -2,6 +2,7 @@ import { encodeLarge, TurnBatch, withoutRedis } from '@sluice/runtime';
 import { Queue } from 'bullmq';
 import { attemptId, queueName, queuePrefix } from '../names.ts';
 import type { RedisClient } from '../redis/connection.ts';
+import type { Attempt } from '../replies/frame.ts';
 import { type InferenceJob, keptAfterDeadlineMs } from './job.ts';
 import {
   enqueueJobs,
@@ -20,7 +21,7 @@ export interface JobQueue {
   /** Jobs that wait in a pool. */
   depth(pool: string): Promise<number>;
   /** Which of these attempts are waiting now, in the same order. */
-  areWaiting(pool: string, attempts: readonly { requestId: string; attempt: number }[]): Promise<boolean[]>;
+  areWaiting(pool: string, attempts: readonly Attempt[]): Promise<boolean[]>;
   close(): Promise<void>;
 }
 

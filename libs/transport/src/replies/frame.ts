@@ -2,18 +2,16 @@ import type { ErrorEvent, GenerationEvent } from '@sluice/canonical';
 import { isJsonObject, SluiceError } from '@sluice/canonical';
 import { readJson } from '../read-json.ts';
 
-/** Consecutive events of one attempt. Frames of an attempt are numbered from 0 without gaps. */
-export interface Frame {
-  requestId: string;
-  attempt: number;
-  sequence: number;
-  events: GenerationEvent[];
-}
-
 /** One try at a request, by its number from 1 on. */
 export interface Attempt {
   requestId: string;
   attempt: number;
+}
+
+/** Consecutive events of one attempt. Frames of an attempt are numbered from 0 without gaps. */
+export interface Frame extends Attempt {
+  sequence: number;
+  events: GenerationEvent[];
 }
 
 /** The position of an attempt: `next` is the sequence number that its next frame will have. */
