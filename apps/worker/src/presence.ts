@@ -1,5 +1,5 @@
 import type { Clock } from '@sluice/runtime';
-import { type Bus, presenceIntervalMs, publishNews } from '@sluice/transport';
+import { type Bus, presenceIntervalMs, publishWorkerNews } from '@sluice/transport';
 import type { PoolWorker } from './pool-worker.ts';
 
 /** How long a worker that ends waits for Redis to take a piece of news. */
@@ -51,7 +51,7 @@ export class Presence {
     if (!bus.canPublish() || !signs.canPublish()) return;
     // A worker that takes no more jobs offers no slots.
     const offered = this.state === 'ready' ? pools.map((pool) => [pool.name, pool.presence]) : [];
-    await publishNews(this.state === 'draining' ? bus : signs, {
+    await publishWorkerNews(this.state === 'draining' ? bus : signs, {
       type: 'presence',
       worker,
       state: this.state === 'draining' ? 'draining' : 'ready',
@@ -82,7 +82,7 @@ export class Presence {
   async leave(): Promise<void> {
     const { bus, worker } = this.options;
     clearInterval(this.timer);
-    await this.inTime(() => publishNews(bus, { type: 'exited', worker }));
+    await this.inTime(() => publishWorkerNews(bus, { type: 'exited', worker }));
   }
 
   /**

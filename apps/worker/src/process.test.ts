@@ -9,8 +9,8 @@ import {
   openLinks,
   publishIngressNews,
   type Running,
-  subscribeNews,
   subscribeReplies,
+  subscribeWorkerNews,
 } from '@sluice/transport';
 import { expect, it } from 'vitest';
 
@@ -83,7 +83,7 @@ it('a worker that ends keeps an answer for its ingress only until that says fare
   // Otherwise it would be taken for dead.
   const hideIngress = await announceIngress(links.commands, 'i');
   let isClosing = false;
-  await subscribeNews(links.bus, (news) => {
+  await subscribeWorkerNews(links.bus, (news) => {
     isClosing ||= news.type === 'presence' && Object.values(news.pools).every(({ slots }) => slots === 0);
   });
   const ends: Frame[] = [];
@@ -111,7 +111,7 @@ it('a worker that cannot open its operations port ends before anybody has heard 
   await using redis = await startRedis({ own: true });
   const links = await openObserver(redis.url);
   const heard: string[] = [];
-  await subscribeNews(links.bus, ({ worker }) => heard.push(worker));
+  await subscribeWorkerNews(links.bus, ({ worker }) => heard.push(worker));
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const SLUICE_OPS_PORT = String((other.address() as AddressInfo).port);

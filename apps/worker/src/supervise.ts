@@ -10,7 +10,7 @@ import {
   parseTraceSettings,
   stopMarginMs,
 } from '@sluice/runtime';
-import { createPublisher, openRedis, publishNews } from '@sluice/transport';
+import { createPublisher, openRedis, publishWorkerNews } from '@sluice/transport';
 import { workerEnvironment } from './config.ts';
 
 /**
@@ -46,7 +46,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
     drainLimitMs,
     logger,
     onExit: ({ SLUICE_WORKER_ID: worker = '' }) => {
-      publishNews(publisher, { type: 'exited', worker }).catch((error: Error) =>
+      publishWorkerNews(publisher, { type: 'exited', worker }).catch((error: Error) =>
         logger.warn({ err: error, worker }, 'could not tell that a worker ended'),
       );
     },

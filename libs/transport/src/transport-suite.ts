@@ -6,9 +6,9 @@ import { createOrderSender, type Order, subscribeOrders } from './control.ts';
 import { announceIngress, isIngressAlive, subscribeReplies } from './presence/ingress-presence.ts';
 import {
   publishIngressNews,
-  publishNews,
+  publishWorkerNews,
   subscribeIngressNews,
-  subscribeNews,
+  subscribeWorkerNews,
   type WorkerNews,
 } from './presence/presence.ts';
 import type { InferenceJob } from './queue/job.ts';
@@ -186,11 +186,11 @@ export function describeTransport(name: string, start: () => Promise<Topology>):
       const second = await connections.createBus(topology.url, 'command');
       const worker = await connections.createBus(topology.url, 'worker');
       const news: WorkerNews[] = [];
-      await subscribeNews(first.bus, (item) => news.push(item));
-      await subscribeNews(second.bus, (item) => news.push(item));
+      await subscribeWorkerNews(first.bus, (item) => news.push(item));
+      await subscribeWorkerNews(second.bus, (item) => news.push(item));
       const hellos: string[] = [];
       await subscribeIngressNews(worker.bus, ({ ingress }) => hellos.push(ingress));
-      expect(await publishNews(worker.bus, { type: 'exited', worker: 'w9' })).toBe(2);
+      expect(await publishWorkerNews(worker.bus, { type: 'exited', worker: 'w9' })).toBe(2);
       expect(await publishIngressNews(first.bus, { type: 'hello', ingress: 'mine' })).toBe(1);
       await until(() => news.length === 2 && hellos.length === 1);
       expect(hellos).toEqual(['mine']);

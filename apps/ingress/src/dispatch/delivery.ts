@@ -9,8 +9,8 @@ import {
   presenceIntervalMs,
   publishIngressNews,
   repliesReach,
-  subscribeNews,
   subscribeReplies,
+  subscribeWorkerNews,
   WorkerDirectory,
 } from '@sluice/transport';
 import { Dispatcher } from './dispatcher.ts';
@@ -69,7 +69,7 @@ export async function openDelivery(
     repliesReach: () => repliesReach(links, ingress),
   });
   await subscribeReplies(bus, ingress, (batch) => dispatcher.receive(batch));
-  await subscribeNews(bus, (news) => directory.receive(news));
+  await subscribeWorkerNews(bus, (news) => directory.receive(news));
   const sayHello = () => publishIngressNews(bus, { type: 'hello', ingress });
   bus.onResubscribed(() => {
     dispatcher.resubscribed();

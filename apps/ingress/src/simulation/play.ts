@@ -2,9 +2,9 @@ import type { InferenceRequest } from '@sluice/canonical';
 import {
   createOrderSender,
   publishIngressNews,
-  publishNews,
-  subscribeNews,
+  publishWorkerNews,
   subscribeReplies,
+  subscribeWorkerNews,
   WorkerDirectory,
 } from '@sluice/transport';
 import { AttemptMachine } from '../dispatch/attempt-machine.ts';
@@ -116,7 +116,7 @@ class Play {
       if (this.options.trace) this.trace(`batch ${JSON.stringify(batch)}`);
       dispatcher.receive(batch);
     });
-    void subscribeNews(bus, (news) => this.directory.receive(news));
+    void subscribeWorkerNews(bus, (news) => this.directory.receive(news));
     bus.onResubscribed(() => {
       if (this.options.isIncurious) return;
       this.trace('the ingress is subscribed again');
@@ -272,9 +272,9 @@ class Play {
         return client.request;
       },
       trace: (text) => this.trace(text),
-      onDead: (dead, isAnnounced) => {
+      onDead: ({ id: worker }, isAnnounced) => {
         world.after(between(random, 1, 20), () => {
-          if (isAnnounced) publishNews(this.bus, { type: 'exited', worker: dead.id }).catch(() => undefined);
+          if (isAnnounced) publishWorkerNews(this.bus, { type: 'exited', worker }).catch(() => undefined);
         });
         world.after(between(random, 20, 400), () => this.startWorker(seat));
       },

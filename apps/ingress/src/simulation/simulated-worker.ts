@@ -5,7 +5,7 @@ import {
   type InferenceJob,
   type Order,
   presenceIntervalMs,
-  publishNews,
+  publishWorkerNews,
   type ReplyPublisher,
   type ReplyWriter,
   subscribeIngressNews,
@@ -185,7 +185,7 @@ export class SimulatedWorker implements Peer {
     const isReading = this.arriving.some((since) => world.now - since > readingAfterMs);
     const pools = this.state === 'ready' ? { pool: { slots, resume, isReading } } : {};
     const state = this.state === 'draining' ? 'draining' : 'ready';
-    publishNews(this.bus, { type: 'presence', worker: this.id, state, pools }).catch(() => undefined);
+    publishWorkerNews(this.bus, { type: 'presence', worker: this.id, state, pools }).catch(() => undefined);
   }
 
   private fetch(): void {

@@ -4,16 +4,16 @@ import { ingressesChannel, workersChannel } from '../names.ts';
 import {
   type IngressNews,
   publishIngressNews,
-  publishNews,
+  publishWorkerNews,
   subscribeIngressNews,
-  subscribeNews,
+  subscribeWorkerNews,
   type WorkerNews,
 } from './presence.ts';
 
 it('the news of a process of another version is ignored', async () => {
   const bus = new FakeBus();
   const heard: (WorkerNews | IngressNews)[] = [];
-  await subscribeNews(bus, (news) => heard.push(news));
+  await subscribeWorkerNews(bus, (news) => heard.push(news));
   await subscribeIngressNews(bus, (news) => heard.push(news));
   for (const text of [
     'null',
@@ -27,7 +27,7 @@ it('the news of a process of another version is ignored', async () => {
   await bus.publish(ingressesChannel, '{"v":1,"type":"hello"}');
   await bus.publish(ingressesChannel, '{"v":1,"type":"later","ingress":"i0"}');
   expect(heard).toEqual([]);
-  await publishNews(bus, { type: 'exited', worker: 'w1' });
+  await publishWorkerNews(bus, { type: 'exited', worker: 'w1' });
   await publishIngressNews(bus, { type: 'hello', ingress: 'i1' });
   await publishIngressNews(bus, { type: 'farewell', ingress: 'i1' });
   expect(heard).toMatchObject([

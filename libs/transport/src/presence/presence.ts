@@ -34,7 +34,7 @@ export type WorkerNews = WorkerPresence | WorkerExited;
 export const presenceIntervalMs = 500;
 
 /** Tells every ingress. Resolves with how many were told. */
-export function publishNews(bus: Pick<Bus, 'publish'>, news: WorkerNews): Promise<number> {
+export function publishWorkerNews(bus: Pick<Bus, 'publish'>, news: WorkerNews): Promise<number> {
   return bus.publish(workersChannel, JSON.stringify({ v: 1, ...news }));
 }
 
@@ -69,11 +69,11 @@ export function subscribeIngressNews(bus: Bus, receive: (news: IngressNews) => v
 /**
  * Subscribes to the news of workers. Resolves when the subscription stands. Workers of an unknown version are ignored.
  */
-export function subscribeNews(bus: Bus, receive: (news: WorkerNews) => void): Promise<void> {
+export function subscribeWorkerNews(bus: Bus, receive: (news: WorkerNews) => void): Promise<void> {
   return bus.subscribe(workersChannel, (text) => {
     const news: unknown = JSON.parse(text);
     if (!isJsonObject(news) || news.v !== 1) return;
-    // Written by publishNews of the same version.
+    // Written by publishWorkerNews of the same version.
     receive(news as unknown as WorkerNews);
   });
 }
