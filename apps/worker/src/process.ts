@@ -1,5 +1,5 @@
 import type { Pool } from '@sluice/catalog';
-import { type Backend, type Engine, Turns } from '@sluice/engines';
+import type { Backend, Engine } from '@sluice/engines';
 import {
   createLifecycle,
   createLogger,
@@ -16,6 +16,7 @@ import {
   renderMetrics,
   secretNamesOf,
   systemClock,
+  Turns,
   type WorkerMetrics,
 } from '@sluice/runtime';
 import {

@@ -6,9 +6,8 @@ import type {
   ResumeAbility,
   TraceContext,
 } from '@sluice/canonical';
-import type { MediaFetchOutcome } from '@sluice/runtime';
+import type { MediaFetchOutcome, Turns } from '@sluice/runtime';
 import type { z } from 'zod';
-import type { Turns } from './media/turns.ts';
 
 /** The code that can generate. It knows nothing of jobs or tenants, and only the name of the client's format. */
 export interface Engine {

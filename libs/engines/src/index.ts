@@ -1,5 +1,4 @@
 export type { Backend } from './backend.ts';
 export * from './engine.ts';
-export { Turns } from './media/turns.ts';
 export { engineKinds, optionNames, parseBackend } from './registry.ts';
 export { referenceText, referenceToken } from './simulated/reference.ts';

@@ -1,5 +1,5 @@
+import { Turns } from '@sluice/runtime';
 import type { EngineServices } from './engine.ts';
-import { Turns } from './media/turns.ts';
 
 /** Surroundings for an engine under test: the real clock, and nobody who counts. */
 export const quietServices: EngineServices = {

@@ -2,6 +2,7 @@ export * from './logging/logger.ts';
 export { encodeLarge } from './memory/encode-large.ts';
 export * from './memory/heap-limit.ts';
 export * from './memory/transient-collections.ts';
+export { Turns } from './memory/turns.ts';
 export * from './memory/young-generation.ts';
 export type { DurationSeries } from './metrics/duration-histogram.ts';
 export {

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { InferenceRequest, MediaPart } from '@sluice/canonical';
+import { Turns } from '@sluice/runtime';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MediaFetcher } from './fetch-media.ts';
 import { findReferences } from './inline-media.ts';
 import { mediaOptions } from './media-options.ts';
 import { withMedia } from './media-room.ts';
-import { Turns } from './turns.ts';
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n and the rest', 'latin1');
 const data = png.toString('base64');

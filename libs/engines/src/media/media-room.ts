@@ -1,8 +1,8 @@
 import type { InferenceRequest } from '@sluice/canonical';
+import type { Turns } from '@sluice/runtime';
 import type { MediaFetcher } from './fetch-media.ts';
 import { inlineMedia, type Reference, type WholeRequest } from './inline-media.ts';
 import type { MediaOptions } from './media-options.ts';
-import type { Turns } from './turns.ts';
 
 /** What files are fetched with. */
 export interface MediaMeans {

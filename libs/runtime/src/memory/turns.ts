@@ -24,9 +24,9 @@ export class Turns {
   /**
    * Waits for a turn; false if the signal aborted first. After a turn, call `end`, for parts of the amount or at once.
    */
-  async begin(signal: AbortSignal, amount = 1): Promise<boolean> {
-    if (signal.aborted) return false;
-    if (this.beginAtOnce(amount)) return true;
+  begin(signal: AbortSignal, amount = 1): Promise<boolean> {
+    if (signal.aborted) return Promise.resolve(false);
+    if (this.beginAtOnce(amount)) return Promise.resolve(true);
     return new Promise((resolve) => {
       const leave = () => {
         this.waiting.delete(waiter);
