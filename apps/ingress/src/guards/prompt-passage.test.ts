@@ -70,3 +70,15 @@ it('forgets who leaves before its turn, and lets in those behind', async () => {
   all.end();
   await all.sent;
 });
+
+it('lets in nobody who leaves at the same moment as another, whose leaving makes room', async () => {
+  const [first, large, small] = [send('first', 60), send('large', 60), send('small', 10)];
+  large.leave();
+  small.leave();
+  await Promise.all([large.sent, small.sent]);
+  expect(begun).toEqual(['first']);
+  send('rest', 40);
+  expect(begun).toEqual(['first', 'rest']);
+  first.end();
+  await first.sent;
+});

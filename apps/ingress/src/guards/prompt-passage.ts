@@ -23,7 +23,8 @@ export class PromptPassage {
   async run(bytes: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     if (!this.turns.beginAtOnce(bytes) && !(await this.turns.begin(signal, bytes))) return;
     try {
-      await work();
+      // Who left at the same moment as another, whose room let it in, would not be noticed later.
+      if (!signal.aborted) await work();
     } finally {
       this.turns.end(bytes);
     }
