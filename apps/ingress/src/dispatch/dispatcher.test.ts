@@ -848,6 +848,7 @@ describe('a worker', () => {
   it('that mentions only an older attempt at the request is asked as soon as one that mentions none', async () => {
     const { say, claim, advance, orders } = await createWaiting();
     claim();
+    say({ running: [{ requestId: 'r', attempt: 1, next: 0 }] });
     say({ gone: [{ requestId: 'r', attempt: 1, from: 0 }] });
     claim(2);
     orders.length = 0;
