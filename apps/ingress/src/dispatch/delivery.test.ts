@@ -56,7 +56,8 @@ it('an ingress whose subscription was cut asks at once for what it missed, and t
   const attempt = { requestId: 'r', attempt: 1 };
   const say = (claims: Attempt[], frames: Frame[] = []) =>
     dispatcher.receive({ worker: 'w', claims, frames, running: [], gone: [] });
-  say([attempt]);
+  // It is heard to run, so that nobody asks for it before long without a cut.
+  dispatcher.receive({ worker: 'w', claims: [], frames: [], running: [{ ...attempt, next: 0 }], gone: [] });
 
   await ask(redis.port, 'CLIENT', 'KILL', 'ID', id);
   await until(() => {
