@@ -87,6 +87,15 @@ it('a reservation that arrives after it was given up takes nothing, and is forgo
   expect(await redis.keys('*')).toEqual([`${book}:given-up`]);
 });
 
+it('a book in which another request holds something is kept as long after one was given up', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  await ledger.reserve(request('held', { primitive: 'lease', amount: 1, max: 1, key: `${book}:l` }));
+  await ledger.settle({ requestId: 'late', books: [book] });
+  for (const key of [`${book}:open`, `${book}:records`])
+    expect(await redis.pttl(key)).toBeGreaterThan(86_400_000);
+});
+
 it('a rate never lets more through than a full bucket and what flowed in since', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const [max, periodMs] = [20, 200];
