@@ -215,6 +215,10 @@ describe('slots', () => {
     for (let done = 1; done <= pools.length; done += 1) {
       await until(() => benches.flatMap(({ taken }) => taken).length >= done);
       expect(benches.filter(({ running }) => running.size > 0)).toHaveLength(1);
+      // A claim too many would have been sent by now, though its large answer may still be on its way.
+      await waitingClients();
+      const depths = await Promise.all(benches.map(({ queue }, index) => queue.depth(pools[index] ?? '')));
+      expect(depths.reduce((sum, depth) => sum + depth, 0)).toBe(pools.length - done);
       for (const bench of benches) bench.finishAll();
     }
     await until(() => room.takenBytes === 0);
