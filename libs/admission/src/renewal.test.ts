@@ -63,7 +63,7 @@ it('a renewal ends what a dead ingress holds in its book, even if the clock of R
   expect(await redis.hkeys(`${book}:records`)).toEqual(['alive']);
 });
 
-it('one renewal brings back the leases of requests that hold different ones', async () => {
+it('one renewal brings back the leases of requests that hold different ones, but of none that was given up', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
   const other = { ...lease, key: `${book}:other` };
@@ -84,6 +84,10 @@ it('one renewal brings back the leases of requests that hold different ones', as
   // If this process died now, a key without an expiry would stay for ever.
   const keys = await redis.keys('*');
   expect((await Promise.all(keys.map((key) => redis.pttl(key)))).filter((life) => life < 0)).toEqual([]);
+  await ledger.settle({ requestId: 'same', books: [book], charge: 0, mayBeRenewed: true });
+  await redis.del(lease.key, other.key);
+  await ledger.renew(book, () => renewals);
+  expect(await ledger.inspect(book, [lease, other])).toMatchObject({ requests: 3, levels: [5, 2] });
   for (const requestId of Object.keys(parts)) await ledger.settle({ requestId, books: [book], charge: 0 });
   expect(await ledger.inspect(book, [lease, other])).toEqual({ requests: 0, reserved: 0, levels: [0, 0] });
 });
