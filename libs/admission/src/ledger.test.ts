@@ -101,7 +101,7 @@ it('a rate never lets more through than a full bucket and what flowed in since',
   const [max, periodMs] = [20, 200];
   const startedAt = performance.now();
   let granted = 0;
-  for (let index = 0; performance.now() - startedAt < 3 * periodMs; index += 1) {
+  for (let index = 0; granted <= max || performance.now() - startedAt < 3 * periodMs; index += 1) {
     const hold = {
       primitive: 'rate',
       amount: 1,
@@ -115,7 +115,6 @@ it('a rate never lets more through than a full bucket and what flowed in since',
     const flowed = ((performance.now() - startedAt + 1) * max) / periodMs;
     expect(granted).toBeLessThanOrEqual(max + flowed);
   }
-  expect(granted).toBeGreaterThan(max);
 });
 
 it('a refused rate fits after exactly the wait that it named', async () => {
