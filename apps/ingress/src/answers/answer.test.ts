@@ -626,6 +626,7 @@ describe('what follows a failure', () => {
     endOverdue();
     queued.reject(new SluiceError('unavailable', 'the queue is not reachable'));
     await begun;
+    await until(async () => (await redis.zcard('sluice:{p:unqueued}:open')) === 0);
     await until(() => followed > 0);
     await new Promise(setImmediate);
     expect(followed).toBe(1);
