@@ -18,7 +18,9 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
   if (exchange.byModel) for (const share of exchange.byModel) countTokens(share.model, share, metrics);
   else if (model !== undefined && usage) countTokens(model, usage, metrics);
   const { firstContentAt, lastContentAt } = exchange;
-  const tokens = isOneAnswer(exchange) ? usage?.outputTokens : undefined;
+  // What another model had begun came at times of its own.
+  const own = exchange.byModel ? exchange.byModel.find((share) => share.model === model) : usage;
+  const tokens = isOneAnswer(exchange) ? own?.outputTokens : undefined;
   if (firstContentAt !== undefined && lastContentAt !== undefined && tokens !== undefined && tokens > 1) {
     metrics.timePerOutputToken.observe({ format }, (lastContentAt - firstContentAt) / (tokens - 1));
   }

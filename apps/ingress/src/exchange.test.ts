@@ -147,6 +147,24 @@ describe('an exchange', () => {
     expect(lines[1]).not.toHaveProperty('askedModel');
   });
 
+  it('counts the times of each model from its own tokens, and logs those of the one that answers', async () => {
+    note(20, start, text('a'));
+    note(5, text('b'));
+    noteUsage(exchange, { inputTokens: 10, outputTokens: 2 });
+    noteAnotherModel(exchange, 'm', 'other');
+    note(1_000, start, text('a'));
+    note(10, text('b'));
+    note(10, text('c'), finish);
+    noteUsage(exchange, { inputTokens: 10, outputTokens: 3 });
+    closeExchange(exchange, 200, services());
+    expect(lines[0]).toMatchObject({ model: 'other', ttftMs: 1_025 });
+    const firstOf = (model: string) =>
+      sampleOf(`sluice_time_to_first_token_seconds_sum{format="openai",model="${model}"}`);
+    expect([await firstOf('m'), await firstOf('other')]).toEqual([0.02, 1.025]);
+    expect(await sampleOf('sluice_inter_token_latency_seconds_sum{format="openai"}')).toBe(0.025);
+    expect(await sampleOf('sluice_time_per_output_token_seconds_sum{format="openai"}')).toBe(0.01);
+  });
+
   it('tells nothing of a model that has spent nothing', async () => {
     noteUsage(exchange, { inputTokens: 0, outputTokens: 0 });
     noteAnotherModel(exchange, 'm', 'other');

@@ -143,27 +143,31 @@ function noteShare(exchange: Exchange, usage: Usage): void {
   if (Object.keys(share).length > 1) exchange.byModel = [...byModel, share];
 }
 
-/** How one model's answer to a request waited, and who had it last. */
+/** How one model's answer to a request waited and came, and who had it last. */
 export interface Run {
   queueWaitMs: number | undefined;
   claimedAt: number | undefined;
   worker: string | undefined;
+  firstContentAt: number | undefined;
+  lastContentAt: number | undefined;
 }
 
 /**
  * Notes which model is to answer, or `asked` again if none is left. Call it once the answer before is settled. Forgets
- * how that one waited and ran, and returns it.
+ * how that one waited and came, and returns it.
  */
 export function noteAnotherModel(exchange: Exchange, asked: string, model: string): Run {
-  const { queueWaitMs, claimedAt, worker, usage } = exchange;
+  const { queueWaitMs, claimedAt, worker, firstContentAt, lastContentAt, usage } = exchange;
   if (usage && !exchange.byModel) noteShare(exchange, usage);
   delete exchange.queueWaitMs;
   delete exchange.claimedAt;
   delete exchange.worker;
+  delete exchange.firstContentAt;
+  delete exchange.lastContentAt;
   exchange.model = model;
   if (model === asked) delete exchange.askedModel;
   else exchange.askedModel = asked;
-  return { queueWaitMs, claimedAt, worker };
+  return { queueWaitMs, claimedAt, worker, firstContentAt, lastContentAt };
 }
 
 /** Makes the error the outcome, even if another answer to the same request had succeeded before. */
