@@ -5,7 +5,9 @@ import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createAdmission } from './admission.ts';
+import type { Claim } from './claim.ts';
 import { Ledger } from './ledger.ts';
+import { bookKeys } from './names.ts';
 import { readScript } from './script.ts';
 import { partOf, TestBed } from './test-bed.ts';
 
@@ -219,7 +221,8 @@ async function openLosingWay(redisPort: number) {
   };
 }
 
-it('a renewal that comes late from a connection that was given up does not bring back what was settled since', async () => {
+/** A ticket of which a renewal is on its way, from a connection that was given up. */
+async function openLate(claim: Partial<Claim>) {
   const direct = await bed.connect();
   const way = await openLosingWay(bed.server.port);
   const clock = new FakeClock();
@@ -229,19 +232,57 @@ it('a renewal that comes late from a connection that was given up does not bring
   await admission.start();
   // Redis must know the script, so that the way knows a renewal by its digest.
   await direct.script('LOAD', renewal.source);
-  const limits = { tenant: { concurrency: { max: 1 } }, key: {} };
-  const ticket = await admission.admit(bed.claim({ limits }));
+  const ticket = await admission.admit(bed.claim(claim));
   ticket.sawOutput(7);
   const reconnected = once(redis, 'close').then(() => once(redis, 'ready'));
   await clock.advance(50);
   await way.lost;
   await reconnected;
+  const close = async () => {
+    await admission.close();
+    redis.disconnect();
+    way.close();
+  };
+  return { admission, ticket, arrive: way.arrive, ledger: new Ledger(direct, 15_000), close };
+}
+
+it('a renewal that comes late from a connection that was given up does not bring back what was settled since', async () => {
+  const limits = { tenant: { concurrency: { max: 1 } }, key: {} };
+  const { admission, ticket, arrive, close } = await openLate({ limits });
   await ticket.settle({ usage: { inputTokens: 40, outputTokens: 7 } });
-  await way.arrive();
+  await arrive();
   const next = await admission.admit(bed.claim({ limits }));
   expect((await admission.usage(bed.claim({ limits })))[0]?.used).toBe(1);
   await next.settle({});
-  await admission.close();
-  redis.disconnect();
-  way.close();
+  await close();
+});
+
+it('nor the places of a request whose workers are done while its client still reads', async () => {
+  const { ticket, arrive, ledger, close } = await openLate({});
+  const held = async () => (await ledger.inspect('sluice:{p:gpu}')).requests;
+  ticket.freePlaces(5);
+  await until(async () => (await held()) === 0);
+  await arrive();
+  expect(await held()).toBe(0);
+  await ticket.settle({});
+  await close();
+});
+
+it('a request whose renewals were all answered leaves nothing when it is settled', async () => {
+  const clock = new FakeClock();
+  const admission = await bed.admission({ clock, renewEveryMs: 50 });
+  const { redis } = admission;
+  await admission.start();
+  const ticket = await admission.admit(bed.claim());
+  const [open, records] = bookKeys('sluice:{p:gpu}');
+  const before = await redis.zscore(open, ticket.requestId);
+  await until(async () => {
+    await clock.advance(50);
+    return (await redis.zscore(open, ticket.requestId)) !== before;
+  });
+  // A round that began with the last look has been answered by the first reply, and has noted that by the second.
+  await redis.ping();
+  await redis.ping();
+  await ticket.settle({});
+  expect(await redis.exists(open, records)).toBe(0);
 });
