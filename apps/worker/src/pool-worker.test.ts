@@ -120,6 +120,26 @@ it('a pool takes no job while its engine is in doubt, and offers no slots while 
   connection.disconnect();
 });
 
+it('a pool offers no slots while Redis refuses it the connection on which it waits for jobs', async () => {
+  await using redis = await startOwnRedis();
+  const connection = await connect(redis);
+  const { pool } = createPool(connection, {});
+  await pool.start(new AbortController().signal);
+  const clients = async () =>
+    String(await connection.call('CLIENT', 'LIST'))
+      .trim()
+      .split('\n');
+  const waiting = await until(async () => (await clients()).find((each) => each.includes('cmd=bzpopmin')));
+  expect(pool.presence.slots).toBe(3);
+  await connection.call('CONFIG', 'SET', 'maxclients', (await clients()).length - 1);
+  await connection.call('CLIENT', 'KILL', 'ID', /^id=(\d+)/.exec(waiting)?.[1] ?? '');
+  await until(() => pool.presence.slots === 0);
+  await connection.call('CONFIG', 'SET', 'maxclients', 10_000);
+  await until(() => pool.presence.slots === 3);
+  await pool.drain(new AbortController().signal);
+  connection.disconnect();
+});
+
 it('a drain ends at its limit, and the stop after it once the engine has returned', async () => {
   await using redis = await startRedis();
   const connection = await connect(redis);
