@@ -4,6 +4,7 @@ import { ask, startProcess, startRedis, until } from '@sluice/testing';
 import {
   announceIngress,
   createJobQueue,
+  createOrderSender,
   type Frame,
   type InferenceJob,
   openLinks,
@@ -77,35 +78,42 @@ it('a worker tells where its answers stand to whoever says hello, and to all onc
   links.close();
 });
 
-it('a worker that ends keeps an answer for its ingress only until that says farewell', async () => {
-  await using redis = await startRedis({ own: true });
-  const links = await openObserver(redis.url);
-  // Otherwise it would be taken for dead.
-  const hideIngress = await announceIngress(links.commands, 'i');
-  let isClosing = false;
-  await subscribeWorkerNews(links.bus, (news) => {
-    isClosing ||= news.type === 'presence' && Object.values(news.pools).every(({ slots }) => slots === 0);
-  });
-  const ends: Frame[] = [];
-  await subscribeReplies(links.bus, 'i', ({ frames }) => {
-    ends.push(...frames.filter(({ events }) => events.some(({ type }) => type === 'finish')));
-  });
-  await using worker = await startProcess('apps/worker/src/main.ts', {
-    environment: { SLUICE_REDIS_URL: redis.url, SLUICE_OPS_PORT: '0' },
-  });
-  const queue = createJobQueue(links.commands);
-  await queue.enqueue('sim', createJob('[[sim tokens=1 ttft=0]]'), 1);
-  await until(() => ends.length > 0, { what: 'the answer' });
+it.each(['says farewell', 'cancels it'])(
+  'a worker that ends keeps an answer for its ingress only until that %s',
+  async (deed) => {
+    await using redis = await startRedis({ own: true });
+    const links = await openObserver(redis.url);
+    // Otherwise it would be taken for dead.
+    const hideIngress = await announceIngress(links.commands, 'i');
+    let isClosing = false;
+    await subscribeWorkerNews(links.bus, (news) => {
+      isClosing ||= news.type === 'presence' && Object.values(news.pools).every(({ slots }) => slots === 0);
+    });
+    const ends: Frame[] = [];
+    let id = '';
+    await subscribeReplies(links.bus, 'i', ({ worker: its, frames }) => {
+      id = its;
+      ends.push(...frames.filter(({ events }) => events.some(({ type }) => type === 'finish')));
+    });
+    await using worker = await startProcess('apps/worker/src/main.ts', {
+      environment: { SLUICE_REDIS_URL: redis.url, SLUICE_OPS_PORT: '0' },
+    });
+    const queue = createJobQueue(links.commands);
+    await queue.enqueue('sim', createJob('[[sim tokens=1 ttft=0]]'), 1);
+    await until(() => ends.length > 0, { what: 'the answer' });
 
-  const exit = worker.stop();
-  await until(() => isClosing, { what: 'the begin of the drain' });
-  await publishIngressNews(links.bus, { type: 'farewell', ingress: 'i' });
-  expect(await exit).toEqual({ code: 0, signal: null });
-  expect(worker.lines.join()).not.toContain('drain limit');
-  await hideIngress();
-  await queue.close();
-  links.close();
-});
+    const exit = worker.stop();
+    await until(() => isClosing, { what: 'the begin of the drain' });
+    if (deed === 'says farewell') await publishIngressNews(links.bus, { type: 'farewell', ingress: 'i' });
+    else
+      createOrderSender(links.bus, 'i').send(id, { kind: 'cancel', requestId: 'r', attempt: 1, sequence: 0 });
+    expect(await exit).toEqual({ code: 0, signal: null });
+    expect(worker.lines.join()).not.toContain('drain limit');
+    await hideIngress();
+    await queue.close();
+    links.close();
+  },
+);
 
 it('a worker that cannot open its operations port ends before anybody has heard of it', async () => {
   await using redis = await startRedis({ own: true });
