@@ -38,3 +38,10 @@ it('the prompt costs what the start of an answer says of it, where its end says 
   spending.ended({ type: 'finish', reason: 'stop', usage: { outputTokens: 5 } }, 4);
   expect(spending.total(4, true)).toEqual({ inputTokens: 7, outputTokens: 5 });
 });
+
+it('an answer costs what its end says, whatever a worker had said before that another attempt followed', () => {
+  const spending = new Spending(1);
+  const usage = { inputTokens: 7, outputTokens: 5 };
+  spending.ended({ type: 'finish', reason: 'stop', usage }, 5, { inputTokens: 7, outputTokens: 9 });
+  expect(spending.total(5, true)).toEqual(usage);
+});
