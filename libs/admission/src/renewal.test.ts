@@ -268,6 +268,27 @@ it('nor the places of a request whose workers are done while its client still re
   await close();
 });
 
+it('a request that is settled while others are renewed before it does not come back', async () => {
+  const clock = new FakeClock();
+  const admission = await bed.admission({ clock, renewEveryMs: 50 });
+  await admission.start();
+  // More than one run of the script renews.
+  const tickets = await Promise.all(Array.from({ length: 300 }, () => admission.admit(bed.claim())));
+  const [before, last] = tickets.slice(-2);
+  const [open] = bookKeys('sluice:{p:gpu}');
+  const score = () => admission.redis.zscore(open, before?.requestId ?? '');
+  const then = await score();
+  await clock.advance(50);
+  await last?.settle({});
+  await until(async () => {
+    const isRenewed = (await score()) !== then;
+    if (!isRenewed) await clock.advance(50);
+    return isRenewed;
+  });
+  const ledger = new Ledger(admission.redis, 15_000);
+  expect((await ledger.inspect('sluice:{p:gpu}')).requests).toBe(299);
+});
+
 it('a request whose renewals were all answered leaves nothing when it is settled', async () => {
   const clock = new FakeClock();
   const admission = await bed.admission({ clock, renewEveryMs: 50 });
