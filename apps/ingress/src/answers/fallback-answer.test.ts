@@ -1,7 +1,7 @@
 import { type Claim, saturationRefusal, type Ticket } from '@sluice/admission';
 import { SluiceError } from '@sluice/canonical';
 import { createIngressMetrics } from '@sluice/runtime';
-import { WorkerDirectory } from '@sluice/transport';
+import { type QueueEntry, WorkerDirectory } from '@sluice/transport';
 import { expect, it } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
 import type { Exchange } from '../exchange.ts';
@@ -12,7 +12,10 @@ import { createAnswer } from './fallback-answer.ts';
 const nothing = () => undefined;
 const none = async () => undefined;
 
-/** A request to the model `first`, for which `second` stands in. `admit` and `settled` answer for both. */
+/**
+ * A request to the model `first` with 30 seconds left, for which `second` stands in, which may take 60. `admit` and
+ * `settled` answer for both.
+ */
 function createBench(admit: () => Promise<void>, settled = Promise.resolve()) {
   const now = () => 1_000;
   const metrics = createIngressMetrics();
@@ -29,9 +32,11 @@ function createBench(admit: () => Promise<void>, settled = Promise.resolve()) {
   } as unknown as DispatcherOptions);
   const ticket = { priorityOf: () => 1, sawOutput: nothing, freePlaces: nothing, settle: () => settled };
   const asked: string[] = [];
+  const deadlines: number[] = [];
   const admission = {
-    admit: async ({ model }: Claim): Promise<Ticket> => {
+    admit: async ({ model }: Claim, { entries }: { entries(): QueueEntry[] }): Promise<Ticket> => {
       asked.push(model);
+      deadlines.push(...entries().map(({ data }) => JSON.parse(String(data)).deadlineAt));
       await admit();
       return { requestId: 'r', ...ticket };
     },
@@ -47,7 +52,7 @@ function createBench(admit: () => Promise<void>, settled = Promise.resolve()) {
   const plan = {
     ...{
       id: 'r',
-      deadlineAt: 61_000,
+      deadlineAt: 31_000,
       model: { ...model('first'), fallbacks: ['second'] },
       pool: pool('first'),
     },
@@ -65,7 +70,7 @@ function createBench(admit: () => Promise<void>, settled = Promise.resolve()) {
   const answer = createAnswer(plan, exchange, services, { onEvents: nothing, onDefect: nothing });
   /** Generations that have not ended. */
   const running = () => dispatcher.count;
-  return { answer, fail, asked, running };
+  return { answer, fail, asked, deadlines, running };
 }
 
 it('the next model is asked once the one before has failed and is settled', async () => {
@@ -80,6 +85,14 @@ it('the next model is asked once the one before has failed and is settled', asyn
   expect(running()).toBe(1);
   answer.cancel();
   expect(running()).toBe(0);
+});
+
+it('the next model has no more time than the request has left', async () => {
+  const { answer, fail, deadlines } = createBench(none);
+  await answer.begin();
+  fail();
+  await expect.poll(() => deadlines).toEqual([31_000, 31_000]);
+  answer.cancel();
 });
 
 it('no other model is asked for a client that leaves before the one that has failed is settled', async () => {
