@@ -108,27 +108,6 @@ describe('links to a Redis that refuses writes when they are opened', () => {
     await ask(server.port, 'CONFIG', 'SET', 'min-replicas-to-write', '0');
     (await opened).close();
   });
-
-  it('are given up after a while, with a sentence that names the server and its refusal', async () => {
-    await expect(open(server.url)).rejects.toMatchObject({
-      kind: 'unavailable',
-      message: expect.stringMatching(/^redis at 127\.0\.0\.1:\d+ does not take writes: NOREPLICAS/),
-    });
-  });
-});
-
-describe('links to a Redis that makes writers wait when they are opened', () => {
-  it.each([
-    ['command', /^redis at 127\.0\.0\.1:\d+ does not serve: /],
-    // Its commands are sent again by themselves, and never fail.
-    ['worker', /^redis at 127\.0\.0\.1:\d+ does not serve: no answer$/],
-  ] as const)('are given up after a while: %s', async (profile, sentence) => {
-    await ask(server.port, 'CLIENT', 'PAUSE', '60000', 'WRITE');
-    await expect(open(server.url, profile)).rejects.toMatchObject({
-      kind: 'unavailable',
-      message: expect.stringMatching(sentence),
-    });
-  });
 });
 
 describe('what a starting process does at a Redis that has fallen silent', () => {
@@ -155,20 +134,6 @@ describe('what a starting process does at a Redis that has fallen silent', () =>
     expect(await done).toBe(null);
     expect(outcomes[0]).toBe('redis said nothing for 800 ms');
   });
-
-  it('is given up after a while, with a sentence that names the server', async () => {
-    await expect(links.patiently(() => links.commands.get('key'))).rejects.toMatchObject({
-      kind: 'unavailable',
-      message: expect.stringMatching(/^redis at 127\.0\.0\.1:\d+ does not serve: /),
-    });
-  });
-
-  it('is given up after a while where it is a subscription', async () => {
-    await expect(links.bus.subscribe('channel', () => undefined)).rejects.toMatchObject({
-      kind: 'unavailable',
-      message: 'redis does not take a subscription: no answer',
-    });
-  });
 });
 
 describe('the first subscription at a Redis that refuses it', () => {
@@ -187,13 +152,6 @@ describe('the first subscription at a Redis that refuses it', () => {
     await subscribed;
     await links.bus.publish('channel', 'hello');
     expect(await heard.promise).toBe('hello');
-  });
-
-  it('is given up after a while, with a sentence that names the refusal', async () => {
-    await expect(links.bus.subscribe('channel', () => undefined)).rejects.toMatchObject({
-      kind: 'unavailable',
-      message: expect.stringMatching(/^redis does not take a subscription: NOPERM/),
-    });
   });
 });
 
