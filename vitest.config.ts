@@ -1,5 +1,7 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 interface Unit {
   globalSetup?: string[];
@@ -23,8 +25,9 @@ const unit = (folder: string, { globalSetup = [], isolate = true }: Unit = {}) =
 
 export default defineConfig({
   test: {
-    // Vitest would leave one core to itself: on two, every file would wait for the one before, which mostly waits, too.
-    maxWorkers: '100%',
+    // Vitest would leave one core to itself. Long files mostly wait: two at a time leave half of two cores idle.
+    maxWorkers: Math.max(3, availableParallelism()),
+    sequence: { sequencer: LongestFirst },
     // Of the hundreds of processes that test or are tested, only the first compile what they all run.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node-compile') },
     projects: [
