@@ -1,10 +1,12 @@
 import { referenceText } from '@sluice/engines';
 import { startOwnRedis, startProcess, until } from '@sluice/testing';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../faults/installation/tcp-proxy.ts';
 import { call } from '../support/call.ts';
 import { type ChatGateway, startChatGateway } from '../support/chat-gateway.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+
+vi.setConfig({ testTimeout: 240_000 });
 
 /** Some four seconds for twelve megabytes. A worker that says nothing for two of them counts as lost. */
 const slow = { kind: 'throttle', bytesPerSecond: 3_000_000 } as const;

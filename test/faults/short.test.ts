@@ -14,7 +14,7 @@ beforeAll(async () => {
     ...{ ingresses: 2, workers: 2, tenants: 50, budget: 10_000_000 },
     redisArguments: ['--appendonly', 'yes', '--appendfsync', 'always', '--enable-debug-command', 'yes'],
   });
-});
+}, 240_000);
 afterAll(() => installation.stop());
 
 const seed = Number(process.env.FAULTS_SEED ?? 1);
@@ -31,4 +31,4 @@ test('nothing is cut short, doubled, mixed up, leaked or charged twice, whatever
   const complete = log.observations.filter(isComplete);
   expect(complete.length).toBeGreaterThan(0);
   expect(complete.filter(({ standIn }) => standIn !== undefined).length).toBeGreaterThan(0);
-}, 240_000);
+}, 600_000);

@@ -39,7 +39,7 @@ function repairTime({ clients, runs }: Outcome, { faults }: Schedule): number {
 }
 
 describe('the delivery protocol under faults', () => {
-  it(`keeps every promise in ${schedules} schedules`, { timeout: 300_000 }, async () => {
+  it(`keeps every promise in ${schedules} schedules`, { timeout: 900_000 }, async () => {
     const totals = { complete: 0, error: 0, refused: 0, left: 0, fenced: 0, lostWorkers: 0 };
     for (let seed = 1; seed <= schedules; seed += 1) {
       const { failure, clients, fencedFrames, lostWorkers } = await play(drawSchedule(seed));
