@@ -15,7 +15,6 @@ async function startServer() {
 const open = ({ url }: OwnTestRedis, profile: 'command' | 'worker' = 'command'): Promise<Links> =>
   openLinks(url, {
     profile,
-    postsQuietly: profile === 'worker',
     name: 'process',
     onConnectionError: () => undefined,
     onBadMessage: () => undefined,

@@ -1,4 +1,3 @@
-import type { InferenceRequest } from '@sluice/canonical';
 import {
   createOrderSender,
   publishIngressNews,
@@ -183,20 +182,13 @@ class Play {
     const { at, leavesAt, pauses } = client.request;
     world.after(at, () => {
       const dispatched = this.dispatcher.open({
-        ...{ requestId: client.id, pool, isPlainText: true },
+        requestId: client.id,
+        pool,
+        isPlainText: true,
         readerFormat: undefined,
-        hasShown: () => client.request.isStream,
+        hasShown: () => client.hasShown,
         enter: (job) => this.redis.queue.enqueue(pool, job, 5),
-        job: {
-          version: 1,
-          requestId: client.id,
-          replyTo: ingress,
-          tenant: 'tenant',
-          model: 'simulated',
-          // Far after the end of the play, because nothing may need the deadline in order to end.
-          deadlineAt: 3_600_000,
-          request: promptless,
-        },
+        job: client.jobFor(ingress),
         onEvents: (events) => this.deliver(client, events),
         onClaimed: () => undefined,
         onAnotherAttempt: () => undefined,
@@ -295,5 +287,3 @@ class Play {
     this.options.trace?.(`${String(this.world.now).padStart(6)} ms  ${text}`);
   }
 }
-
-const promptless: InferenceRequest = { model: 'simulated', messages: [], sampling: {} };

@@ -1,6 +1,6 @@
 import { type GenerationEvent, GrammarChecker, isTerminal } from '@sluice/canonical';
 import type { AttemptMachine } from '../dispatch/attempt-machine.ts';
-import type { Dispatched } from '../dispatch/generation.ts';
+import type { Dispatched, GenerationPlan } from '../dispatch/generation.ts';
 import type { SimulatedRequest } from './schedule.ts';
 import type { Run } from './simulated-worker.ts';
 
@@ -31,6 +31,25 @@ export class SimulatedClient {
 
   get isOver(): boolean {
     return this.hasLeft || this.outcome !== undefined;
+  }
+
+  /** Whether it sees tokens as they come, and has seen one. */
+  get hasShown(): boolean {
+    return this.request.isStream && this.tokens > 0;
+  }
+
+  /** What its request puts into the queue for each attempt. */
+  jobFor(ingress: string): GenerationPlan['job'] {
+    return {
+      version: 1,
+      requestId: this.id,
+      replyTo: ingress,
+      tenant: 'tenant',
+      model: 'simulated',
+      // Far after the end of the play, because nothing may need the deadline in order to end.
+      deadlineAt: 3_600_000,
+      request: { model: 'simulated', messages: [], sampling: {} },
+    };
   }
 
   leave(): void {
@@ -67,7 +86,7 @@ export class SimulatedClient {
 
   /** Begins the answer, or begins it anew, which is possible only for a client that has seen nothing. */
   private start(): void {
-    if (this.hasStarted && !this.request.isStream) {
+    if (this.hasStarted && !this.hasShown) {
       this.grammar = new GrammarChecker();
       this.tokens = 0;
     }
