@@ -13,7 +13,7 @@ const rules = readFileSync(new URL('../prometheus/rules.yml', import.meta.url), 
 const alerts = readFileSync(new URL('../prometheus/alerts.yml', import.meta.url), 'utf8');
 
 function metricsIn(text: string): string[] {
-  const names = [...text.matchAll(/\bsluice_[a-z_]+/g)].map(([name]) => name.replace(/_bucket$/, ''));
+  const names = [...text.matchAll(/\bsluice_[a-z_]+/g)].map(([name]) => name.replace(/_(bucket|count)$/, ''));
   return [...new Set(names)];
 }
 
