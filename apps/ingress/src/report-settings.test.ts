@@ -12,7 +12,9 @@ it('an ingress that only checks its settings says what there is, and what is pro
   const environment = { SLUICE_SET__POOLS__P__WAIT_BUDGET_MS: '9', SLUICE_PRT: '1' };
   expect(await check({ m: { pool: 'p' }, n: { pool: 'p' } }, environment)).toEqual({
     code: 0,
-    output: 'sluice ingress: valid settings: 1 pool, 2 models; the environment sets pools.p.waitBudgetMs\n',
+    output:
+      'sluice ingress: valid settings: 1 pool, 2 models; the environment sets pools.p.waitBudgetMs; ' +
+      'backends are checked by workers\n',
     errors: expect.stringMatching(/^warning: SLUICE_PRT is not a setting.*\n$/),
   });
 });
