@@ -25,7 +25,7 @@ it('an ingress whose secret is not the one of the stored keys says why it will r
   };
   expect(await warningsOf('the secret of before')).toEqual([]);
   expect(await warningsOf('the secret of today')).toEqual([
-    expect.stringContaining('the keys in this Redis are of another SLUICE_KEY_SECRET'),
+    expect.stringContaining('the newest keys in this Redis are of another SLUICE_KEY_SECRET'),
   ]);
   client.disconnect();
 });

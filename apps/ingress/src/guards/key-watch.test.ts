@@ -6,7 +6,7 @@ type Found = 'ours' | 'foreign' | 'none';
 
 const lost = 'redis has lost all keys: requests are refused with 401 until they are restored or minted anew';
 const foreign =
-  'the keys in this Redis are of another SLUICE_KEY_SECRET: requests with them are refused with 401';
+  'the newest keys in this Redis are of another SLUICE_KEY_SECRET: requests with them are refused with 401';
 const back = 'redis has keys of this SLUICE_KEY_SECRET';
 
 /**

@@ -40,7 +40,7 @@ function tell(found: KnownKeys, logger: Pick<Logger, 'info' | 'warn'>): void {
       break;
     case 'foreign':
       logger.warn(
-        'the keys in this Redis are of another SLUICE_KEY_SECRET: requests with them are refused with 401',
+        'the newest keys in this Redis are of another SLUICE_KEY_SECRET: requests with them are refused with 401',
       );
       break;
     case 'none':

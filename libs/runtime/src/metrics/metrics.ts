@@ -139,7 +139,8 @@ const ingressDefinitions = {
   redisRoundTrip,
   keysKnown: gauge(
     'sluice_keys_known',
-    '1 while Redis holds keys of this SLUICE_KEY_SECRET, as this ingress last saw it; without any, all requests get 401',
+    '1 while the newest keys in Redis are of this SLUICE_KEY_SECRET, as this ingress last saw it; else requests ' +
+      'with them get 401',
     {},
   ),
 } as const satisfies MetricDefinitions;
