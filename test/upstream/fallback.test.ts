@@ -70,14 +70,17 @@ interface Asked {
   stream?: boolean;
   key?: string;
   n?: number;
+  /** Called with the first bytes of the answer. */
+  onHead?(): void;
 }
 
-async function ask({ model = 'small', stream = false, key = gateway.apiKey, n = 1 }: Asked = {}) {
+async function ask({ model = 'small', stream = false, key = gateway.apiKey, n = 1, onHead }: Asked = {}) {
   const response = await fetch(`${gateway.baseUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model, stream, n, messages: [{ role: 'user', content: 'Hello' }] }),
   });
+  onHead?.();
   return {
     status: response.status,
     served: response.headers.get('x-sluice-model'),
@@ -187,16 +190,18 @@ it('an answer that broke off before the client saw it is given by the next model
 it.each([false, true])(
   'an answer of nothing but a reason of its own is none (stream: %s)',
   async (stream) => {
+    const shown = Promise.withResolvers<void>();
     const ends =
       (text: string): ChatScript =>
       async (exchange) => {
         await exchange.reasoning('Let me see');
+        if (stream) await shown.promise;
         if (text !== '') await exchange.text(text);
         await exchange.finish('malformed_function_call');
       };
     local.answerWith(ends(''));
     // A stream of chat completions shows the thinking.
-    const answered = await ask({ stream });
+    const answered = await ask({ stream, onHead: shown.resolve });
     expect(answered).toMatchObject({ status: 200, served: stream ? null : 'large' });
     if (!stream) expect(answered.text).toContain('from afar');
     expect(await ask({ stream, model: 'alone' })).toMatchObject({ status: 200, served: null });
