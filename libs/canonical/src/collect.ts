@@ -3,7 +3,7 @@ import { type ErrorInfo, errorFrom, SluiceError } from './error.ts';
 import type { FinishEvent, GenerationEvent, StartEvent } from './event.ts';
 import { type FormatId, mergeExtensions } from './extensions.ts';
 import type { Generation } from './generation.ts';
-import type { Json } from './json.ts';
+import { type Json, saysNothing } from './json.ts';
 import type { AssistantPart } from './request.ts';
 
 /**
@@ -165,10 +165,4 @@ export function collect(events: Iterable<GenerationEvent>): Generation {
   const collector = new Collector();
   for (const event of events) collector.push(event);
   return collector.generation();
-}
-
-/** Whether the value holds only empty texts and lists, as servers send before an answer. It looks four levels deep. */
-function saysNothing(value: Json, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return value === '' || value === null;
-  return depth < 4 && Object.values(value).every((inner) => saysNothing(inner, depth + 1));
 }

@@ -88,6 +88,8 @@ export interface BlockAnnotation {
  */
 export interface OpaqueEvent extends Opaque {
   block?: number;
+  /** Says of a separate event that a reader of the answer would see it, or hear it; absent of all others. */
+  isContent?: true;
   /** Output tokens that a block stands for, as a picture's; absent when the engine does not say. */
   tokens?: number;
 }
@@ -149,6 +151,6 @@ export function isContent(event: GenerationEvent): boolean {
   return (
     isDelta(event) ||
     event.type === 'tool-call-start' ||
-    (event.type === 'opaque' && event.block !== undefined)
+    (event.type === 'opaque' && (event.block !== undefined || event.isContent === true))
   );
 }

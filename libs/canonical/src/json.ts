@@ -6,3 +6,9 @@ export type JsonObject = { [key: string]: Json };
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** Whether the value holds only empty texts and lists, as servers send before an answer. It looks four levels deep. */
+export function saysNothing(value: Json, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return value === '' || value === null;
+  return depth < 4 && Object.values(value).every((inner) => saysNothing(inner, depth + 1));
+}

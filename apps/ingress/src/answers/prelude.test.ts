@@ -42,6 +42,13 @@ describe('what comes before the first content', () => {
     expect(prelude.take(0, [{ ...text, block: 1 }])).toEqual([start('a'), thought, { ...text, block: 1 }]);
   });
 
+  it('does not wait for a text where the answer is a sound that only its own format knows', () => {
+    const prelude = new Prelude(createEncoder);
+    const sound: GenerationEvent = { ...own, isContent: true };
+    expect(prelude.take(0, [start('a')])).toEqual([]);
+    expect(prelude.take(0, [sound])).toEqual([start('a'), sound]);
+  });
+
   it('waits for the content of its own choice', () => {
     const prelude = new Prelude(createEncoder);
     expect(prelude.take(0, [start('a')])).toEqual([]);

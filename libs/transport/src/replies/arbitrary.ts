@@ -38,6 +38,7 @@ export const anyEvent: fc.Arbitrary<GenerationEvent> = fc
       format: text,
       value: json,
       block: fc.option(block, { nil: undefined }),
+      isContent: fc.option(fc.constant(true), { nil: undefined }),
       tokens,
     }),
     fc.record({ type: fc.constant('finish'), reason: fc.constant('stop'), usage }),

@@ -5,6 +5,7 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  saysNothing,
   type Usage,
 } from '@sluice/canonical';
 import type { GenerationContext, StreamDecoder, StreamMessage } from '../../codec.ts';
@@ -50,6 +51,9 @@ const deltaFields = new Set([
   'channel',
 ]);
 
+/** Unknown to us, but what the answer is: sound of OpenAI and MiniMax, and pictures of routers. */
+const answerFields = ['audio', 'audio_content', 'images'];
+
 /** Where parts hold a list of thoughts, by the type of the part: Mistral's and Databricks'. */
 const thoughtsOf = new Map([
   ['thinking', 'thinking'],
@@ -73,6 +77,12 @@ export class ChatStreamDecoder implements StreamDecoder {
   private lessons = 0;
   private lastSaid: 'reasoning' | 'text' | undefined;
   private hasDeltas = false;
+  private hasSpoken = false;
+  /**
+   * Unknown fields that say nothing, such as an empty list, until something does: they alone would open the stream, and a
+   * failure after them would not have its true status.
+   */
+  private unsaid: JsonObject | undefined;
 
   constructor(context: GenerationContext) {
     this.context = context;
@@ -129,7 +139,16 @@ export class ChatStreamDecoder implements StreamDecoder {
       // We asked for one answer. If a server sends more, the first one is read.
       if (isJsonObject(choice) && (choice.index ?? 0) === 0) this.readChoice(choice, events);
     }
+    const first = this.hasSpoken ? -1 : events.findIndex(({ type }) => type !== 'start');
+    if (first !== -1) events.splice(first, 0, ...this.speak());
     return events;
+  }
+
+  /** From here on, all that comes is passed on as it comes. */
+  private speak(): GenerationEvent[] {
+    this.hasSpoken = true;
+    const { unsaid } = this;
+    return unsaid ? [{ type: 'opaque', format: FORMAT, value: { delta: unsaid } }] : [];
   }
 
   private readKnown(data: string): GenerationEvent[] | undefined {
@@ -210,7 +229,8 @@ export class ChatStreamDecoder implements StreamDecoder {
     }
     // llama-cpp-python writes each call under both names.
     if (!hasCalls && isJsonObject(legacy)) events.push(...this.blocks.call({ index: 0, function: legacy }));
-    events.push(...this.readUnknown(keptBeside(delta, deltaFields)));
+    const isSilent = !this.hasSpoken && events.every(({ type }) => type === 'start');
+    events.push(...this.readUnknown(keptBeside(delta, deltaFields), isSilent));
   }
 
   /** A few servers send a list of parts instead of a text. */
@@ -224,12 +244,17 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   /** Passes unknown fields on in a stream as they come, unless they repeat, and merges them for the single body. */
-  private readUnknown(fields: JsonObject): GenerationEvent[] {
+  private readUnknown(fields: JsonObject, isSilent: boolean): GenerationEvent[] {
     if (Object.keys(fields).length === 0) return [];
     const news = newsIn(this.kept.message, fields);
     if (Object.keys(news).length === 0) return [];
     addToMessage(this.kept.message, news);
-    return [{ type: 'opaque', format: FORMAT, value: { delta: news } }];
+    if (isSilent && saysNothing(news)) {
+      this.unsaid = { ...this.unsaid, ...news };
+      return [];
+    }
+    const isContent = answerFields.some((name) => !saysNothing(news[name] ?? null));
+    return [{ type: 'opaque', format: FORMAT, value: { delta: news }, ...(isContent && { isContent }) }];
   }
 
   private done(): GenerationEvent[] {
@@ -252,7 +277,7 @@ export class ChatStreamDecoder implements StreamDecoder {
       usage: this.usage,
       ...fileFinishFields(this.kept),
     };
-    return [...waiting, finish];
+    return [...(this.hasSpoken ? [] : this.speak()), ...waiting, finish];
   }
 
   private fail(error: ErrorInfo): GenerationEvent[] {

@@ -1,4 +1,11 @@
-import { collect, findGrammarError, type GenerationEvent, type Json } from '@sluice/canonical';
+import {
+  collect,
+  findGrammarError,
+  type GenerationEvent,
+  isContent,
+  type Json,
+  type JsonObject,
+} from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
 import type { ClientCall } from '../../codec.ts';
 import { decodeResponse } from './response.ts';
@@ -278,6 +285,31 @@ describe('ChatStreamDecoder', () => {
     expect(events.at(-1)).toMatchObject({
       extensions: { openai: { message: { audio: { id: 'a', data: 'AABB' } } } },
     });
+  });
+
+  test('sound and pictures are content, and other unknown parts are not', () => {
+    const own = (delta: JsonObject) => decode(chunk(delta)).filter(({ type }) => type === 'opaque');
+    expect(own({ audio: { data: 'AA' } }).map(isContent)).toEqual([true]);
+    expect(own({ audio_content: 'AA' }).map(isContent)).toEqual([true]);
+    expect(own({ images: [{ type: 'image_url', image_url: { url: 'data:,' } }] }).map(isContent)).toEqual([
+      true,
+    ]);
+    expect(own({ mood: 'good', audio: { data: '' } }).map(isContent)).toEqual([false]);
+  });
+
+  test('unknown parts of a delta that say nothing pass by with the first one that says something', () => {
+    const nothing = { annotations: [], details: { text: '' } };
+    const own = { type: 'opaque', format: 'openai', value: { delta: nothing } };
+    const types = (events: GenerationEvent[]) => events.map(({ type }) => type);
+    const decoder = new ChatStreamDecoder(context);
+    expect(types(decoder.push({ data: JSON.stringify(chunk(nothing)) }))).toEqual(['start']);
+    expect(decoder.push({ data: JSON.stringify(chunk({ more: [] })) })).toEqual([]);
+    const third = decoder.push({ data: JSON.stringify(chunk({ content: 'Hi', others: [] })) });
+    expect(types(third)).toEqual(['opaque', 'text-delta', 'opaque']);
+    expect(third[0]).toEqual({ ...own, value: { delta: { ...nothing, more: [] } } });
+    expect(types(decoder.push({ data: JSON.stringify(chunk({ last: [] })) }))).toEqual(['opaque']);
+    expect(types(decode(chunk(nothing), chunk({}, 'stop')))).toEqual(['start', 'opaque', 'finish']);
+    expect(types(decode(chunk(nothing), { error: { message: 'full' } }))).toEqual(['start', 'error']);
   });
 
   test('a custom call that comes in pieces becomes one block', () => {
