@@ -109,8 +109,10 @@ async function compareMicro(before: Worktree, after: Worktree): Promise<Judgemen
   for (let round = 1; round <= rounds; round++) {
     const processes = [before, after].map(({ root }) => new MicroProcess(root));
     // Each benchmark right after its own of the other side: in seconds, a shared machine may change its pace by half.
-    for (let turn = round; ; turn++) {
-      const [a, b] = await inTurn(turn, processes, (each) => each.measureNext());
+    // And in one order for all of a round, so that neither side goes on at once where the other has paused: what one
+    // leaves to the collector of its process then costs the next one up to three times as much.
+    for (;;) {
+      const [a, b] = await inTurn(round, processes, (each) => each.measureNext());
       if (!a || !b) break;
       const { name, us: cost } = a;
       if (cost === undefined || b.us === undefined) alone.add(name);
