@@ -375,9 +375,7 @@ test('a chunk without an error holds none', () => {
 });
 
 test('an error that quotes endless words takes no longer to read than another', () => {
-  const message = 'last role '.repeat(50_000);
-  // It took 36 s.
-  const before = performance.now();
+  // Half as many took 36 s, and all of them four times that: more than a test may take.
+  const message = 'last role '.repeat(100_000);
   expect(decodeError(500, {}, { error: { message } }).kind).toBe('upstream-failed');
-  expect(performance.now() - before).toBeLessThan(1_000);
 });
