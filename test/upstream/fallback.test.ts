@@ -187,6 +187,19 @@ it('an answer that broke off before the client saw it is given by the next model
   expect(text).not.toContain('first');
 });
 
+it('an answer of nothing but a reason of its own is none, whatever the model before it said', async () => {
+  local.answerWith(async (exchange) => {
+    if (exchange.request.body.model === 'medium') return exchange.finish('malformed_function_call');
+    await exchange.text('half');
+    exchange.cut();
+  });
+  const from = local.exchanges.length;
+  const { status, served, text } = await ask();
+  expect({ status, served }).toEqual({ status: 200, served: 'large' });
+  expect(text).toContain('from afar');
+  expect(modelsAsked(local, from)).toEqual(['small', 'medium']);
+});
+
 it.each([false, true])(
   'an answer of nothing but a reason of its own is none (stream: %s)',
   async (stream) => {

@@ -65,7 +65,7 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
   private readonly prelude: Prelude | undefined;
   /** The ends of whole answers, until the last one is there: another model would begin them all anew. */
   private heldEnds: ChoiceEvents[] = [];
-  /** Choices of the current model that have said anything beside thoughts. */
+  /** Choices that have said anything beside thoughts since their last start. */
   private readonly answered = new Set<number>();
   /** Whether one of the answers was admitted, and so has counted as the request. */
   private isCounted = false;
@@ -157,7 +157,8 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     const last = events[events.length - 1];
     if (last?.type === 'error') return errorFrom(last.error);
     if (last?.type !== 'finish' || last.reason !== 'other') return undefined;
-    if (this.answered.has(choice) || events.some(isAnswer)) return undefined;
+    const hasAnswered = events[0]?.type !== 'start' && this.answered.has(choice);
+    if (hasAnswered || events.some(isAnswer)) return undefined;
     return new SluiceError(
       'upstream-failed',
       `the model ended without an answer: ${last.rawReason ?? last.reason}`,
@@ -172,7 +173,6 @@ class FallbackAnswer implements RunningAnswer, AnswerSink {
     if (full.has(kind)) this.soonestMs = Math.min(this.soonestMs, options.retryAfterMs ?? this.soonestMs);
     this.prelude?.forget();
     this.heldEnds = [];
-    this.answered.clear();
     const { asked, exchange, services } = this;
     const id = asked.model.fallbacks[this.turns];
     this.turns += 1;
