@@ -25,7 +25,7 @@ const unit = (folder: string, { globalSetup = [], isolate = true }: Unit = {}) =
 
 export default defineConfig({
   test: {
-    // Vitest would leave one core to itself. Long files mostly wait: two at a time leave half of two cores idle.
+    // Vitest would leave one core to itself. Long files mostly wait, and two at a time would leave cores idle.
     maxWorkers: Math.max(3, availableParallelism()),
     sequence: { sequencer: LongestFirst },
     // Of the hundreds of processes that test or are tested, only the first compile what they all run.

@@ -59,10 +59,10 @@ const readingAfterMs = 100;
 const readingLimitMs = 60_000;
 
 /**
- * The worker's end of one pool's queue. It claims jobs, as many at once as there is room for. A claim removes its jobs from Redis in the same step ("finish at
- * claim"), and outside of a cluster tells their ingresses; from then on the reply protocol protects the generation. If a
- * job is lost between Redis and the worker, because a process died or a connection broke, its ingress notices and sends
- * it again as the next attempt.
+ * The worker's end of one pool's queue. It claims jobs, as many at once as there is room for. A claim removes its jobs
+ * from Redis in the same step ("finish at claim"), and outside of a cluster tells their ingresses; from then on the
+ * reply protocol protects the generation. If a job is lost between Redis and the worker, because a process died or a
+ * connection broke, its ingress notices and sends it again as the next attempt.
  */
 export class JobConsumer {
   /** Generations that hold a slot now. */

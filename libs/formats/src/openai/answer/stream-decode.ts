@@ -79,8 +79,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   private hasDeltas = false;
   private hasSpoken = false;
   /**
-   * Unknown fields that say nothing, such as an empty list, until something does: they alone would open the stream, and a
-   * failure after them would not have its true status.
+   * Unknown fields that say nothing, such as an empty list, until something does: they alone would open the stream, and
+   * a failure after them would not have its true status.
    */
   private unsaid: JsonObject | undefined;
 
